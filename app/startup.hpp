@@ -1,0 +1,26 @@
+// app/startup.hpp - from what the caller typed to a running EAL: completed arguments, preflight, start.
+#pragma once
+
+#include <cstddef>
+
+#include "app/role.hpp"
+#include "base/result.hpp"
+#include "env/eal.hpp"
+
+namespace millrace::app {
+
+struct eal_wish {
+  std::size_t memory_bytes = 0;           // pools and tables the role will make, without EAL's own overhead
+  std::vector<std::string> default_args;  // used when the caller gave no EAL args, e.g. the loopback profile's
+  std::vector<std::string> role_args;     // always added, e.g. --vdev=net_pcap0,rx_pcap=FILE
+  bool verbose = false;                   // print the effective vector
+};
+
+// Completes the vector as design says (memory, file prefix, --no-pci, lcores), checks it against the machine before
+// EAL sees it, and starts EAL.
+base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish);
+
+// Prints a failure ("millrace: WHAT" and, indented, the hint) on stderr; answers its exit status.
+int report(const base::failure& why);
+
+}  // namespace millrace::app

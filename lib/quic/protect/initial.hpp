@@ -1,0 +1,55 @@
+// quic/protect/initial.hpp - opening and sealing Initial packets, and Retry integrity: keys anyone can derive.
+//
+// Shape    initial_keys holds one direction: AEAD key schedule, IV and header-protection key, derived from the
+//          client's first Destination Connection ID and the version. open_initial() removes header protection and
+//          decrypts into the caller's buffer, so captured bytes stay as they were.
+// Owner    keys own their schedules (by value, no heap). Errors  enum; nothing is written into `out` on failure.
+// Source   RFC 9001 5.2 5.4 5.8, RFC 9369 3.3, drafts 22-34. Tests  test/quic/protect/initial_test.cpp, RFC vectors
+#pragma once
+
+#include "base/bytes.hpp"
+#include "crypto/aead.hpp"
+#include "quic/wire/header.hpp"
+
+namespace millrace::quic::protect {
+
+enum class side : std::uint8_t { client, server };
+
+struct packet_keys {
+  crypto::aead_key aead;      // AES-128-GCM for Initials
+  crypto::header_key header;  // AES-128 block
+  std::array<std::uint8_t, 12> iv{};
+};
+
+// False when the version's initial salt is not public or not known to us; `out` is then untouched.
+[[nodiscard]] bool derive_initial_keys(crypto::engine& engine, wire::version_number version,
+                                       base::byte_view client_dcid, side sender, packet_keys& out) noexcept;
+
+// True when derive_initial_keys can serve the version.
+[[nodiscard]] bool has_initial_salt(wire::version_number version) noexcept;
+
+enum class open_errc : std::uint8_t { ok, too_short, no_room, auth_failed, reserved_bits };
+
+struct opened {
+  std::uint64_t packet_number = 0;
+  base::byte_view payload;  // the frames, inside `out`
+};
+
+// `packet`: header.packet_size bytes of one Initial; `largest_pn`: largest packet number opened before in this space
+// and direction, ~0 when none. `out`: at least packet size bytes.
+[[nodiscard]] open_errc open_initial(crypto::engine& engine, const packet_keys& keys, base::byte_view packet,
+                                     const wire::packet_header& header, std::uint64_t largest_pn, base::byte_span out,
+                                     opened& result) noexcept;
+
+// Seals one Initial in place: `packet` holds header (pn_size bytes of packet number at pn_offset, length field already
+// right) and plaintext, and ends with 16 free bytes for the tag. Header protection is applied.
+[[nodiscard]] bool seal_initial(crypto::engine& engine, const packet_keys& keys, base::byte_span packet,
+                                std::uint32_t pn_offset, unsigned pn_size, std::uint64_t packet_number) noexcept;
+
+// RFC 9001 5.8: `retry`: a whole Retry packet with its tag. False also when the version has no Retry key we know;
+// has_retry_key tells the two apart.
+[[nodiscard]] bool verify_retry(crypto::engine& engine, wire::version_number version, base::byte_view original_dcid,
+                                base::byte_view retry) noexcept;
+[[nodiscard]] bool has_retry_key(wire::version_number version) noexcept;
+
+}  // namespace millrace::quic::protect

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "base/fixed_vector.hpp"
+#include "base/hash.hpp"
+#include "base/result.hpp"
+
+namespace millrace::base {
+namespace {
+
+TEST(fixed_vector, refuses_beyond_its_capacity_and_keeps_what_it_has) {
+  fixed_vector<int, 2> v;
+  EXPECT_TRUE(v.push_back(1));
+  EXPECT_TRUE(v.push_back(2));
+  EXPECT_FALSE(v.push_back(3));
+  EXPECT_TRUE(v.full());
+  EXPECT_EQ(v[1], 2);
+  v.clear();
+  EXPECT_TRUE(v.empty());
+}
+
+TEST(hash, tells_apart_lengths_seeds_and_single_bits) {
+  std::set<std::uint64_t> seen;
+  std::array<std::uint8_t, 40> zeros{};
+  for (std::size_t size = 0; size <= zeros.size(); ++size)
+    EXPECT_TRUE(seen.insert(hash_bytes(byte_view(zeros).first(size), 1)).second) << size;
+  for (std::size_t bit = 0; bit < zeros.size() * 8; ++bit) {
+    auto one = zeros;
+    one[bit / 8] = static_cast<std::uint8_t>(1u << (bit % 8));
+    EXPECT_TRUE(seen.insert(hash_bytes(one, 1)).second) << bit;
+  }
+  EXPECT_TRUE(seen.insert(hash_bytes(zeros, 2)).second);
+}
+
+TEST(result, holds_a_value_or_says_what_to_type) {
+  const result<int> good = 7;
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good.value(), 7);
+  const result<int> bad = failure{"no port", "add --vdev=net_ring0", true};
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().hint, "add --vdev=net_ring0");
+  EXPECT_TRUE(bad.error().unusable);
+}
+
+}  // namespace
+}  // namespace millrace::base
