@@ -1,0 +1,138 @@
+// srmp/wire/frame_header.hpp - the 4 or 8 bytes in front of every SRMP payload.
+//
+//   offset 0        1        2            4                 8
+//          +--------+--------+------------+-----------------+----------
+//   short  | flags  |  seq   | len16 LE   | payload (len16 = 0 .. 65534)
+//   long   | flags  |  seq   | FF FF      | len32 LE        | payload (len32 = 0 .. 2^31-1)
+//          +--------+--------+------------+-----------------+----------
+//
+// Shape    parse_header() is resumable: done, need_more (with the bytes needed in all) or malformed (with the reason).
+//          A length does not count its header. The long form of a short length is read, and never written.
+// Units    bytes. Owner  nothing.
+// Errors   negative_length: the top bit of len32, which is a signed number on the wire. too_large: above the ceiling
+//          the caller set. Neither can be told from noise: SRMP has no magic and no checksum.
+// Tests    test/srmp/wire/frame_header_test.cpp (vectors S1-S22), test/fuzz/srmp_wire_fuzz.cpp
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/endian.hpp"
+#include "base/parse_status.hpp"
+#include "base/segments.hpp"
+
+namespace millrace::srmp::wire {
+
+inline constexpr std::size_t short_header_size = 4;
+inline constexpr std::size_t long_header_size = 8;
+inline constexpr std::uint32_t max_short_payload = 0xFFFE;   // FFFF announces the long form, it is no length
+inline constexpr std::uint32_t max_payload = 0x7FFF'FFFF;    // len32 is signed
+inline constexpr std::uint32_t default_ceiling = 16u << 20;  // of a frame handled as a whole
+
+// Bits 7..6 of the flags. Bit 6 means one-way on a request and error on a reply.
+enum class frame_kind : std::uint8_t { request = 0, one_way = 1, reply = 2, error_reply = 3 };
+
+// Bits 5..0, opaque to framing; values beyond these four are carried through.
+enum class data_kind : std::uint8_t { text = 0, packet = 1, binary_object = 2, json = 3 };
+inline constexpr std::uint8_t data_kind_mask = 0x3F;
+
+[[nodiscard]] constexpr std::uint8_t make_flags(frame_kind kind, std::uint8_t data) noexcept {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(kind) << 6 | (data & data_kind_mask));
+}
+[[nodiscard]] constexpr std::uint8_t make_flags(frame_kind kind, data_kind data) noexcept {
+  return make_flags(kind, static_cast<std::uint8_t>(data));
+}
+
+struct frame_header {
+  std::uint8_t flags = 0;
+  std::uint8_t seq = 0;
+  std::uint16_t header_size = 0;   // 4 or 8
+  std::uint32_t payload_size = 0;  // 0 .. max_payload
+
+  [[nodiscard]] constexpr frame_kind kind() const noexcept { return static_cast<frame_kind>(flags >> 6); }
+  [[nodiscard]] constexpr std::uint8_t data() const noexcept { return flags & data_kind_mask; }
+  // Header and payload; at most max_payload + 8, which fits.
+  [[nodiscard]] constexpr std::uint32_t frame_size() const noexcept { return header_size + payload_size; }
+
+  friend constexpr bool operator==(const frame_header&, const frame_header&) noexcept = default;
+};
+static_assert(sizeof(frame_header) == 8, "returned in one register");
+
+enum class header_errc : std::uint8_t { ok, negative_length, too_large };
+
+[[nodiscard]] constexpr std::string_view to_string(header_errc code) noexcept {
+  switch (code) {
+    case header_errc::ok:
+      return "ok";
+    case header_errc::negative_length:
+      return "negative_length";
+    case header_errc::too_large:
+      return "too_large";
+  }
+  return "unknown";
+}
+
+struct [[nodiscard]] header_result {
+  base::progress outcome = base::progress::need_more;
+  header_errc why = header_errc::ok;  // malformed: the reason
+  std::uint8_t need = 0;              // need_more: bytes of header needed in all, 4 or 8
+};
+
+// Reads the header at the front of `in`. `out` is written on success only. A payload above `ceiling` is too_large.
+inline header_result parse_header(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
+  using base::progress;
+  if (in.size() < short_header_size) [[unlikely]]
+    return {progress::need_more, header_errc::ok, short_header_size};
+  const std::uint8_t* p = in.data();
+  std::uint32_t size = base::load_le16(p + 2);
+  std::uint16_t header_size = short_header_size;
+  if (size > max_short_payload) [[unlikely]] {
+    if (in.size() < long_header_size) return {progress::need_more, header_errc::ok, long_header_size};
+    size = base::load_le32(p + 4);
+    header_size = long_header_size;
+    if (size > max_payload) return {progress::malformed, header_errc::negative_length, 0};
+  }
+  if (size > ceiling) [[unlikely]]
+    return {progress::malformed, header_errc::too_large, 0};
+  out = {p[0], p[1], header_size, size};
+  return {progress::done, header_errc::ok, 0};
+}
+
+// The same over a payload in several buffers, `offset` bytes in; a header may be cut anywhere.
+inline header_result parse_header(const base::segments& in, std::size_t offset, std::uint32_t ceiling,
+                                  frame_header& out) noexcept {
+  std::uint8_t joined[long_header_size];  // a copy, because these few bytes are cut
+  std::size_t size = 0;
+  for (const base::byte_view part : in.parts()) {
+    if (offset >= part.size()) {
+      offset -= part.size();
+      continue;
+    }
+    const base::byte_view here = part.subspan(offset);
+    if (size == 0 && here.size() >= long_header_size) [[likely]]
+      return parse_header(here, ceiling, out);
+    offset = 0;
+    for (std::size_t i = 0; i < here.size() && size < long_header_size; ++i) joined[size++] = here[i];
+    if (size == long_header_size) break;
+  }
+  return parse_header(base::byte_view(joined, size), ceiling, out);
+}
+
+[[nodiscard]] constexpr std::size_t header_size_for(std::uint32_t payload_size) noexcept {
+  return payload_size > max_short_payload ? long_header_size : short_header_size;
+}
+
+// Writes the header of a payload of `payload_size` <= max_payload bytes at `out`, where header_size_for() bytes are
+// free; answers that size. The short form is used whenever it can be: some readers refuse the long form of a short
+// length.
+inline std::size_t emit_header(std::uint8_t* out, std::uint8_t flags, std::uint8_t seq,
+                               std::uint32_t payload_size) noexcept {
+  const std::uint32_t opening = static_cast<std::uint32_t>(flags) | static_cast<std::uint32_t>(seq) << 8;
+  if (payload_size <= max_short_payload) [[likely]] {
+    base::store_le32(out, opening | payload_size << 16);
+    return short_header_size;
+  }
+  base::store_le32(out, opening | 0xFFFF'0000);
+  base::store_le32(out + 4, payload_size);
+  return long_header_size;
+}
+
+}  // namespace millrace::srmp::wire
