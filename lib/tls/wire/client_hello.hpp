@@ -2,7 +2,14 @@
 //
 // Shape    parse_client_hello() reads one whole handshake message (4-byte header included). Views point into it.
 //          client_hello_size() tells from the first bytes of a CRYPTO stream how many make the message.
-// Errors   parse_status; `out` is written on success only. Lists longer than our fixed capacity: too_many.
+//          Of the extensions, those with a field below are taken apart; the others are skipped by their length, and
+//          what a server would have to refuse in them (RFC 8446 9.2) is the handshake's business, not ours.
+// Units    status.at counts from the first byte of the message.
+// Owner    every view dies with `message`.
+// Errors   truncated, bad_length (an inner length that does not fit its outer one, an empty list that may not be),
+//          bad_value (not a ClientHello; a host name that is not printable ASCII), duplicate (an extension or host name
+//          twice), trailing_bytes, too_many (a list longer than the capacities below). `out` is written on success
+//          only.
 // Source   RFC 8446 4.1.2 4.2, RFC 6066 3, RFC 7301 3.1, RFC 9001 8.2. Tests  test/tls/wire/client_hello_test.cpp
 #pragma once
 
