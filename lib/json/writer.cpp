@@ -27,7 +27,7 @@ struct sink_stream {
 };
 
 using rapid_writer =
-    rapidjson::Writer<sink_stream, rapidjson::UTF8<>, rapidjson::UTF8<>, block_allocator, rapidjson::kWriteNoFlags>;
+    rapidjson::Writer<sink_stream, rapidjson::UTF8<>, rapidjson::UTF8<>, block, rapidjson::kWriteNoFlags>;
 
 // RFC 8259 7: what each byte needs inside a string. 0: nothing; `u`: \u00XX; `8`: part of a UTF-8 sequence.
 constexpr std::array<char, 256> escapes = [] {
@@ -104,11 +104,11 @@ struct opened_writer : rapid_writer {
 
 struct writer::levels {
   alignas(16) std::byte memory[max_depth * opened_writer::level_size];
-  block_allocator allocator{memory, sizeof memory};
+  block stack{memory, sizeof memory};
   sink_stream stream;
   opened_writer rapid;
 
-  explicit levels(sink& out) : stream{out}, rapid(stream, &allocator, max_depth) {}
+  explicit levels(sink& out) : stream{out}, rapid(stream, &stack, max_depth) {}
 };
 
 writer::levels& writer::state() noexcept {
