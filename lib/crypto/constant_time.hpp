@@ -1,0 +1,20 @@
+// crypto/constant_time.hpp - comparing secrets without telling where they differ.
+//
+// Shape    time depends on the sizes alone. Errors  views of different sizes are unequal (sizes are no secret).
+// Tests    test/crypto/constant_time_test.cpp
+#pragma once
+
+#include "base/bytes.hpp"
+
+namespace millrace::crypto {
+
+[[nodiscard]] inline bool equal_secret(base::byte_view a, base::byte_view b) noexcept {
+  if (a.size() != b.size()) return false;
+  std::uint32_t difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<std::uint32_t>(a[i] ^ b[i]);
+  // The compiler must not see that only "zero or not" matters, or it could leave the loop early.
+  asm volatile("" : "+r"(difference));
+  return difference == 0;
+}
+
+}  // namespace millrace::crypto
