@@ -16,7 +16,8 @@ namespace millrace::env {
 
 class eal {
   bool running_ = false;
-  std::string runtime_dir_;
+  std::string runtime_dir_;  // empty: not ours to remove
+  std::vector<std::string> messages_;
 
   eal() = default;
 
@@ -25,12 +26,14 @@ class eal {
   eal& operator=(eal&&) = delete;
   ~eal();
 
-  // `args` without argv[0].
+  // `args` without argv[0]. What EAL and its drivers write meanwhile is kept in messages(), or told in the failure.
   [[nodiscard]] static base::result<eal> start(std::span<const std::string> args);
 
   [[nodiscard]] unsigned main_lcore() const noexcept;
   [[nodiscard]] std::vector<unsigned> worker_lcores() const;  // ascending; empty when the main lcore is alone
   [[nodiscard]] bool hugepages() const noexcept;
+  // Lines written during start() that an operator should see; usually none.
+  [[nodiscard]] const std::vector<std::string>& messages() const noexcept { return messages_; }
 };
 
 }  // namespace millrace::env

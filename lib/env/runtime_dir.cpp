@@ -1,0 +1,94 @@
+#include "env/runtime_dir.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "env/text_file.hpp"
+
+namespace millrace::env {
+namespace {
+
+constexpr std::string_view our_prefix = "millrace-";
+
+// Whether some process listens there; both kinds are tried, because EAL's telemetry takes SOCK_SEQPACKET and its
+// messages SOCK_DGRAM.
+bool is_answered(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return true;  // cannot be asked: leave it alone
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  for (const int type : {SOCK_SEQPACKET, SOCK_DGRAM}) {
+    const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return true;
+    const int refused = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ? 0 : errno;
+    ::close(fd);
+    if (refused == 0 || refused == EAGAIN || refused == EACCES || refused == EPERM) return true;
+  }
+  return false;
+}
+
+bool has_live_socket(const std::string& dir) {
+  for (const std::string& name : list_dir(dir)) {
+    const std::string path = dir + '/' + name;
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && is_answered(path)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string runtime_base() {
+  const char* dir = std::getenv("RUNTIME_DIRECTORY");
+  if (dir == nullptr && ::getuid() == 0) dir = "/var/run";
+  if (dir == nullptr) dir = std::getenv("XDG_RUNTIME_DIR");
+  if (dir == nullptr) dir = "/tmp";
+  return std::string(dir) + "/dpdk";
+}
+
+std::optional<std::int64_t> pid_of_prefix(std::string_view prefix) noexcept {
+  if (!prefix.starts_with(our_prefix)) return std::nullopt;
+  prefix.remove_prefix(our_prefix.size());
+  if (prefix.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  const auto pid = parse_number(prefix);
+  if (!pid || *pid == 0 || *pid > 0x7fff'ffff) return std::nullopt;
+  return static_cast<std::int64_t>(*pid);
+}
+
+bool is_process_alive(std::int64_t pid) noexcept { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+std::vector<leftover> find_leftovers(const std::string& base) {
+  std::vector<leftover> found;
+  for (const std::string& name : list_dir(base)) {
+    const std::string path = base + '/' + name;
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+    const auto pid = pid_of_prefix(name);
+    if ((pid && is_process_alive(*pid)) || has_live_socket(path)) continue;
+    found.push_back({path, pid.has_value()});
+  }
+  return found;
+}
+
+std::size_t remove_leftovers(const std::string& base) {
+  std::size_t removed = 0;
+  for (const leftover& left : find_leftovers(base))
+    if (left.ours && remove_tree(left.path)) ++removed;
+  return removed;
+}
+
+bool remove_tree(const std::string& path) {
+  std::error_code trouble;
+  std::filesystem::remove_all(path, trouble);  // does not follow symbolic links
+  return !trouble;
+}
+
+}  // namespace millrace::env

@@ -1,0 +1,40 @@
+// env/runtime_dir.hpp - the folders EAL leaves behind (BASE/PREFIX with sockets and maps), found and removed.
+//
+// Shape    EAL makes BASE/PREFIX and never removes it; a killed process cannot. Ours are called millrace-PID: those
+// whose
+//          process is gone go when the next one starts. Others' are only ever listed.
+// Safety   a folder is somebody's while its pid lives, or while anything answers on a socket in it: the pid may belong
+// to
+//          another container that shares BASE. Symbolic links are removed, never followed.
+// Errors   what cannot be removed stays. Threads  control code.
+// Source   DPDK 22.11 lib/eal/unix/eal_filesystem (BASE). Tests  test/env/runtime_dir_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::env {
+
+// Where EAL of this user puts its folders: $RUNTIME_DIRECTORY, /var/run for root, $XDG_RUNTIME_DIR, /tmp; then "/dpdk".
+[[nodiscard]] std::string runtime_base();
+
+// The process that "millrace-PID" names; nullopt for any other name.
+[[nodiscard]] std::optional<std::int64_t> pid_of_prefix(std::string_view prefix) noexcept;
+[[nodiscard]] bool is_process_alive(std::int64_t pid) noexcept;
+
+struct leftover {
+  std::string path;
+  bool ours = false;  // of a dead millrace: removed by the next start
+};
+// Folders below `base` that no process uses.
+[[nodiscard]] std::vector<leftover> find_leftovers(const std::string& base);
+// Removes those that are ours; answers how many.
+std::size_t remove_leftovers(const std::string& base);
+
+// The folder and what is in it, sub-folders included; true when it is gone. An absent one is gone.
+bool remove_tree(const std::string& path);
+
+}  // namespace millrace::env
