@@ -17,10 +17,14 @@ struct eal_wish {
 };
 
 // Completes the vector as design says (memory, file prefix, --no-pci, lcores), checks it against the machine before
-// EAL sees it, and starts EAL.
+// EAL sees it, and starts EAL. With several failures the others are printed on stderr before the answer.
 base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish);
 
-// Prints a failure ("millrace: WHAT" and, indented, the hint) on stderr; answers its exit status.
+// The words of a profile of ours, for eal_wish::default_args; searched as @NAME is.
+base::result<std::vector<std::string>> profile_args(std::string_view name);
+
+// Prints a failure on stderr and answers its exit status. Of unusable arguments (2): "millrace: WHAT" and, indented,
+// the hint. Of a failed run (1) one line with both, because the last line on stderr says what failed.
 int report(const base::failure& why);
 
 }  // namespace millrace::app

@@ -1,0 +1,49 @@
+#include "app/startup.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "app/command_line.hpp"
+#include "env/eal_complete.hpp"
+#include "env/machine.hpp"
+#include "env/profile.hpp"
+#include "env/runtime_dir.hpp"
+
+namespace millrace::app {
+
+base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish) {
+  std::vector<std::string> words = call.eal_args.empty() ? wish.default_args : call.eal_args;
+  words.insert(words.end(), wish.role_args.begin(), wish.role_args.end());
+  auto given = env::eal_vector::parse(words);
+  if (!given) return given.error();
+
+  env::remove_leftovers(env::runtime_base());
+  const env::machine host = env::read_machine();
+  const env::eal_need need{wish.memory_bytes, ::getpid()};
+  const auto complete = env::complete_eal_args(std::move(given.value()), host, need);
+  if (!complete) return complete.error();
+
+  const std::vector<std::string> args = complete.value().args();
+  if (wish.verbose) std::fprintf(stderr, "EAL: %s\n", env::shell_line(args).c_str());
+  auto running = env::eal::start(args);
+  if (running)
+    for (const std::string& line : running.value().messages()) std::fprintf(stderr, "EAL: %s\n", line.c_str());
+  return running;
+}
+
+base::result<std::vector<std::string>> profile_args(std::string_view name) {
+  return env::read_profile(name, profile_dirs(), env::environment_variable);
+}
+
+int report(const base::failure& why) {
+  if (why.unusable) {
+    std::fprintf(stderr, "millrace: %s\n", why.what.c_str());
+    if (!why.hint.empty()) std::fprintf(stderr, "  %s\n", why.hint.c_str());
+    return exit_unusable;
+  }
+  std::fprintf(stderr, "millrace: %s%s%s\n", why.what.c_str(), why.hint.empty() ? "" : "; try: ", why.hint.c_str());
+  return exit_failed;
+}
+
+}  // namespace millrace::app
