@@ -5,12 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <optional>
 
-#include "base/hex.hpp"
 #include "crypto/engine.hpp"
+#include "support/bytes.hpp"
 
 namespace millrace::test {
 
@@ -21,19 +19,6 @@ inline void on_every_engine(const std::function<void(crypto::engine&)>& check) {
     ASSERT_TRUE(engine.has_value());
     check(*engine);
   }
-}
-
-inline std::vector<std::uint8_t> from_hex(std::string_view text) {
-  std::vector<std::uint8_t> out(text.size() / 2);
-  std::size_t size = 0;
-  EXPECT_TRUE(base::parse_hex(text, out, size)) << text;
-  return out;
-}
-
-inline std::string to_hex(base::byte_view in) {
-  std::string out(in.size() * 2, '0');
-  EXPECT_EQ(base::write_hex(in, out), out.size());
-  return out;
 }
 
 }  // namespace millrace::test

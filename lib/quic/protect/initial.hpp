@@ -3,7 +3,9 @@
 // Shape    initial_keys holds one direction: AEAD key schedule, IV and header-protection key, derived from the
 //          client's first Destination Connection ID and the version. open_initial() removes header protection and
 //          decrypts into the caller's buffer, so captured bytes stay as they were.
-// Owner    keys own their schedules (by value, no heap). Errors  enum; nothing is written into `out` on failure.
+// Owner    keys own their schedules (by value, no heap).
+// Errors   enum; after a failure `result` is as it was and `out` holds no plaintext (what was decrypted is cleared,
+//          reserved_bits apart, which comes from an authentic packet).
 // Source   RFC 9001 5.2 5.4 5.8, RFC 9369 3.3, drafts 22-34. Tests  test/quic/protect/initial_test.cpp, RFC vectors
 #pragma once
 
@@ -42,7 +44,9 @@ struct opened {
                                      opened& result) noexcept;
 
 // Seals one Initial in place: `packet` holds header (pn_size bytes of packet number at pn_offset, length field already
-// right) and plaintext, and ends with 16 free bytes for the tag. Header protection is applied.
+// right) and plaintext, and ends with 16 free bytes for the tag. Header protection is applied. False, and nothing
+// changed, when the sizes contradict each other: pn_size is not what the first byte says, or fewer than 4 bytes of
+// number and plaintext leave nothing to sample (RFC 9001 5.4.2 has the sender pad).
 [[nodiscard]] bool seal_initial(crypto::engine& engine, const packet_keys& keys, base::byte_span packet,
                                 std::uint32_t pn_offset, unsigned pn_size, std::uint64_t packet_number) noexcept;
 
@@ -51,5 +55,8 @@ struct opened {
 [[nodiscard]] bool verify_retry(crypto::engine& engine, wire::version_number version, base::byte_view original_dcid,
                                 base::byte_view retry) noexcept;
 [[nodiscard]] bool has_retry_key(wire::version_number version) noexcept;
+// Writes the tag into the last 16 bytes of `retry`. False when the version has no Retry key we know.
+[[nodiscard]] bool seal_retry(crypto::engine& engine, wire::version_number version, base::byte_view original_dcid,
+                              base::byte_span retry) noexcept;
 
 }  // namespace millrace::quic::protect
