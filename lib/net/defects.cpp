@@ -80,4 +80,25 @@ stats::drop_reason to_drop_reason(const wire::decoded& frame) noexcept {
   return drop_reason::ip_unknown_protocol;  // IPv6 without a next header
 }
 
+stats::drop_reason to_drop_reason(wire::capture_fault fault) noexcept {
+  using stats::drop_reason;
+  using wire::capture_fault;
+  switch (fault) {
+    case capture_fault::none:
+      return drop_reason::none;
+    case capture_fault::truncated:
+      return drop_reason::capture_truncated_file;
+    case capture_fault::not_a_capture:
+    case capture_fault::unknown_version:
+    case capture_fault::bad_block_length:
+    case capture_fault::bad_captured_length:
+    case capture_fault::bad_secrets_length:
+    case capture_fault::bad_interface_options:
+    case capture_fault::unknown_interface:
+    case capture_fault::too_many_interfaces:
+      return drop_reason::capture_malformed;
+  }
+  return drop_reason::none;
+}
+
 }  // namespace millrace::net

@@ -25,6 +25,7 @@ namespace millrace::stats {
   /* capture files */                                                                      \
   X(capture_unknown_link_type, "the capture's link type is not understood")                \
   X(capture_truncated_file, "the capture ends inside a record")                            \
+  X(capture_malformed, "a record or block of the capture that cannot be")                  \
   /* link layer */                                                                         \
   X(l2_truncated, "the frame ends inside its link-layer header")                           \
   X(l2_oversized, "the frame is longer than any buffer we accept")                         \

@@ -5,38 +5,16 @@
 
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/hex.hpp"
 #include "net/wire/decode.hpp"
+#include "support/bytes.hpp"
 
 namespace millrace::net::wire::test {
 
-using bytes = std::vector<std::uint8_t>;
-
-// Hexadecimal with blanks anywhere.
-inline bytes hex(std::string_view text) {
-  std::string packed;
-  for (const char c : text)
-    if (c != ' ' && c != '\n') packed += c;
-  bytes out(packed.size() / 2);
-  std::size_t size = 0;
-  if (!base::parse_hex(packed, out, size)) ADD_FAILURE() << "not hexadecimal: " << text;
-  return out;
-}
-
-template <class... More>
-bytes join(bytes first, const More&... more) {
-  (first.insert(first.end(), more.begin(), more.end()), ...);
-  return first;
-}
-
-inline std::string to_text(base::byte_view in) {
-  std::string out(in.size() * 2, '\0');
-  out.resize(base::write_hex(in, out));
-  return out;
-}
+using millrace::test::byte_list;
+using millrace::test::from_hex;
+using millrace::test::join;
+using millrace::test::to_hex;
 
 inline std::string to_text(const base::ip_address& address) {
   std::string out(base::ip_address::max_text_size, '\0');
@@ -96,9 +74,9 @@ inline decoded read_ethernet(base::byte_view frame) {
   decoded fast = soiled();
   const bool full_answer = decode(frame, link_type::ethernet, full);
   const bool fast_answer = decode_fast(frame, fast);
-  EXPECT_EQ(full_answer, fast_answer) << to_text(frame);
-  EXPECT_EQ(facts(full), facts(fast)) << to_text(frame);
-  EXPECT_TRUE(same(full, fast)) << to_text(frame);
+  EXPECT_EQ(full_answer, fast_answer) << to_hex(frame);
+  EXPECT_EQ(facts(full), facts(fast)) << to_hex(frame);
+  EXPECT_TRUE(same(full, fast)) << to_hex(frame);
   EXPECT_TRUE(fast.layers.empty());
   EXPECT_EQ(full_answer, full.why == defect::none && full_answer);
   return full;

@@ -9,8 +9,8 @@
 namespace millrace::net::wire {
 namespace {
 
-using test::bytes;
-using test::hex;
+using test::byte_list;
+using test::from_hex;
 
 base::ip_address ip(std::string_view text) { return base::ip_address::parse(text).value(); }
 
@@ -30,8 +30,8 @@ frame_spec spec_of(bool v6, transport l4, std::size_t tags) {
 }
 
 template <class Header>
-bytes emitted(const Header& header) {
-  bytes room(64);
+byte_list emitted(const Header& header) {
+  byte_list room(64);
   base::byte_writer out(room);
   EXPECT_TRUE(emit(header, out));
   room.resize(out.size());
@@ -40,12 +40,13 @@ bytes emitted(const Header& header) {
 
 TEST(headers, writes_ethernet_and_vlan) {
   EXPECT_EQ(emitted(ethernet_header{{{1, 2, 3, 4, 5, 6}}, {{7, 8, 9, 10, 11, 12}}, 0x86DD}),
-            hex("010203040506 0708090a0b0c 86dd"));
-  EXPECT_EQ(emitted(vlan_header{.id = 0xABC, .priority = 5, .drop_eligible = true, .type = 0x0800}), hex("babc 0800"));
+            from_hex("010203040506 0708090a0b0c 86dd"));
+  EXPECT_EQ(emitted(vlan_header{.id = 0xABC, .priority = 5, .drop_eligible = true, .type = 0x0800}),
+            from_hex("babc 0800"));
 }
 
 TEST(headers, refuses_a_vlan_tag_that_cannot_be) {
-  bytes room(4);
+  byte_list room(4);
   base::byte_writer out(room);
   EXPECT_FALSE(emit(vlan_header{.id = 4096}, out));
   EXPECT_FALSE(emit(vlan_header{.priority = 8}, out));
@@ -53,41 +54,41 @@ TEST(headers, refuses_a_vlan_tag_that_cannot_be) {
 }
 
 TEST(headers, writes_ipv4_with_its_checksum) {
-  const bytes header = emitted(ipv4_header{.src = ip("192.168.0.1"),
-                                           .dst = ip("192.168.0.199"),
-                                           .payload_size = 0x73 - 20,
-                                           .id = 0,
-                                           .ttl = 64,
-                                           .protocol = 17});
-  EXPECT_EQ(header, hex("4500 0073 0000 4000 4011 b861 c0a8 0001 c0a8 00c7"));
+  const byte_list header = emitted(ipv4_header{.src = ip("192.168.0.1"),
+                                               .dst = ip("192.168.0.199"),
+                                               .payload_size = 0x73 - 20,
+                                               .id = 0,
+                                               .ttl = 64,
+                                               .protocol = 17});
+  EXPECT_EQ(header, from_hex("4500 0073 0000 4000 4011 b861 c0a8 0001 c0a8 00c7"));
 }
 
 TEST(headers, writes_ipv4_fragments) {
-  const bytes header = emitted(ipv4_header{.src = ip("10.0.0.1"),
-                                           .dst = ip("10.0.0.2"),
-                                           .payload_size = 8,
-                                           .id = 0x1234,
-                                           .fragment_offset = 0x1FFF,
-                                           .dont_fragment = false,
-                                           .more_fragments = true});
+  const byte_list header = emitted(ipv4_header{.src = ip("10.0.0.1"),
+                                               .dst = ip("10.0.0.2"),
+                                               .payload_size = 8,
+                                               .id = 0x1234,
+                                               .fragment_offset = 0x1FFF,
+                                               .dont_fragment = false,
+                                               .more_fragments = true});
   EXPECT_EQ(base::load_be16(header.data() + 4), 0x1234);
   EXPECT_EQ(base::load_be16(header.data() + 6), 0x3FFF);
   EXPECT_EQ(internet_checksum(header), 0);
 }
 
 TEST(headers, writes_ipv6) {
-  const bytes header = emitted(ipv6_header{.src = ip("2001:db8::1"),
-                                           .dst = ip("2001:db8::2"),
-                                           .payload_size = 0x0102,
-                                           .flow_label = 0xFEDCB,
-                                           .traffic_class = 0xA5,
-                                           .next_header = 6,
-                                           .hop_limit = 3});
-  EXPECT_EQ(header, hex("6a5f edcb 0102 06 03 20010db8000000000000000000000001 20010db8000000000000000000000002"));
+  const byte_list header = emitted(ipv6_header{.src = ip("2001:db8::1"),
+                                               .dst = ip("2001:db8::2"),
+                                               .payload_size = 0x0102,
+                                               .flow_label = 0xFEDCB,
+                                               .traffic_class = 0xA5,
+                                               .next_header = 6,
+                                               .hop_limit = 3});
+  EXPECT_EQ(header, from_hex("6a5f edcb 0102 06 03 20010db8000000000000000000000001 20010db8000000000000000000000002"));
 }
 
 TEST(headers, refuses_addresses_of_the_wrong_family_and_sizes_beyond_sixteen_bits) {
-  bytes room(64);
+  byte_list room(64);
   base::byte_writer out(room);
   EXPECT_FALSE(emit(ipv4_header{.src = ip("::1"), .dst = ip("10.0.0.1")}, out));
   EXPECT_FALSE(emit(ipv6_header{.src = ip("::1"), .dst = ip("10.0.0.1")}, out));
@@ -102,28 +103,28 @@ TEST(headers, writes_tcp_options_and_refuses_ragged_ones) {
   const base::ip_address a = ip("10.0.0.1");
   const base::segments nothing;
   const checksum_scope scope{a, a, nothing};
-  const bytes options = hex("0204 05b4 0101 0402");
-  bytes room(64);
+  const byte_list options = from_hex("0204 05b4 0101 0402");
+  byte_list room(64);
   base::byte_writer out(room);
   ASSERT_TRUE(emit(tcp_header{.src_port = 1, .dst_port = 2, .flags = tcp_flag::syn, .options = options}, scope, out));
   EXPECT_EQ(out.size(), 28u);
   EXPECT_EQ(room[12], 0x70);
   EXPECT_EQ(room[13], tcp_flag::syn);
-  EXPECT_EQ(bytes(room.begin() + 20, room.begin() + 28), options);
-  const bytes ragged(6);
-  const bytes too_many(44);
+  EXPECT_EQ(byte_list(room.begin() + 20, room.begin() + 28), options);
+  const byte_list ragged(6);
+  const byte_list too_many(44);
   EXPECT_FALSE(emit(tcp_header{.options = ragged}, scope, out));
   EXPECT_FALSE(emit(tcp_header{.options = too_many}, scope, out));
   EXPECT_EQ(out.size(), 28u);
 }
 
 TEST(frame, is_read_back_as_it_was_written) {
-  const bytes payload = hex("c0ffee00112233445566778899aabbccddeeff01");
+  const byte_list payload = from_hex("c0ffee00112233445566778899aabbccddeeff01");
   for (const bool v6 : {false, true}) {
     for (const transport l4 : {transport::udp, transport::tcp}) {
       for (std::size_t tags = 0; tags <= 2; ++tags) {
         const frame_spec spec = spec_of(v6, l4, tags);
-        bytes room(256);
+        byte_list room(256);
         base::byte_writer out(room);
         ASSERT_TRUE(emit_frame(spec, payload, out));
         ASSERT_EQ(out.size(), frame_headers_size(spec) + payload.size());
@@ -155,14 +156,14 @@ TEST(frame, is_read_back_as_it_was_written) {
 }
 
 TEST(frame, headers_for_a_payload_in_pieces_equal_those_for_one_piece) {
-  const bytes payload = hex("000102030405060708090a0b0c0d0e0f10");
+  const byte_list payload = from_hex("000102030405060708090a0b0c0d0e0f10");
   const frame_spec spec = spec_of(true, transport::tcp, 1);
-  bytes whole(256);
+  byte_list whole(256);
   base::byte_writer one(whole);
   ASSERT_TRUE(emit_frame(spec, payload, one));
   const base::byte_view all(payload);
   const base::byte_view parts[] = {all.first(3), all.subspan(3, 5), all.subspan(8)};
-  bytes headers(256);
+  byte_list headers(256);
   base::byte_writer pieces(headers);
   ASSERT_TRUE(emit_frame_headers(spec, base::segments(parts), pieces));
   EXPECT_EQ(pieces.size(), frame_headers_size(spec));
@@ -170,12 +171,12 @@ TEST(frame, headers_for_a_payload_in_pieces_equal_those_for_one_piece) {
 }
 
 TEST(frame, leaves_the_room_alone_when_it_is_too_small) {
-  const bytes payload = hex("0102030405");
+  const byte_list payload = from_hex("0102030405");
   const frame_spec spec = spec_of(false, transport::tcp, 2);
   const std::size_t need = frame_headers_size(spec) + payload.size();
   millrace::test::guard_page page(256);
   for (std::size_t room = 0; room <= need; ++room) {
-    base::byte_writer out(page.place(bytes(room)));
+    base::byte_writer out(page.place(byte_list(room)));
     EXPECT_EQ(emit_frame(spec, payload, out), room == need) << room;
     EXPECT_EQ(out.size(), room == need ? need : 0);
   }
@@ -187,22 +188,22 @@ TEST(frame, that_cannot_be_has_no_size) {
   EXPECT_EQ(frame_headers_size(spec), 0u);
   spec = spec_of(false, transport::icmp, 0);
   EXPECT_EQ(frame_headers_size(spec), 0u);
-  bytes room(128);
+  byte_list room(128);
   base::byte_writer out(room);
   EXPECT_FALSE(emit_frame(spec, {}, out));
   EXPECT_EQ(out.size(), 0u);
 }
 
 TEST(frame, refuses_a_payload_that_no_datagram_holds) {
-  const bytes payload(65508);  // one more than 65535 - 20 - 8
-  bytes room(70000);
+  const byte_list payload(65508);  // one more than 65535 - 20 - 8
+  byte_list room(70000);
   base::byte_writer out(room);
   EXPECT_FALSE(emit_frame(spec_of(false, transport::udp, 0), payload, out));
   EXPECT_TRUE(emit_frame(spec_of(false, transport::udp, 0), base::byte_view(payload).first(65507), out));
 }
 
 TEST(frame, headers_never_exceed_the_stated_maximum) {
-  const bytes options(40);
+  const byte_list options(40);
   frame_spec spec = spec_of(true, transport::tcp, 2);
   spec.tcp.options = options;
   EXPECT_EQ(frame_headers_size(spec), max_frame_headers_size);
