@@ -119,6 +119,14 @@ std::uint64_t machine::free_hugepage_bytes(int node) const noexcept {
   return std::min(bytes, hugetlb_left_bytes.value_or(bytes));
 }
 
+cpu_list machine::usable_cpus() const {
+  if (control_group.empty()) return online;
+  cpu_list both;
+  for (const unsigned cpu : control_group)
+    if (online.empty() || contains(online, cpu)) both.push_back(cpu);
+  return both;
+}
+
 std::uint64_t machine::hugepage_bytes() const noexcept {
   std::uint64_t size = 0;
   std::uint64_t most = 0;
