@@ -114,7 +114,7 @@ inline constexpr unsigned cap_sys_admin = 21;
 // `root` stands before "/proc", "/sys" and "/dev".
 [[nodiscard]] machine read_machine(const std::string& root = {});
 
-// "2 MiB", "1 GiB", "512 KiB"
+// "2 MiB", "1.5 GiB", "512 KiB": down to a tenth, which is cut, not rounded.
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 }  // namespace millrace::env

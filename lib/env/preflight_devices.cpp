@@ -139,7 +139,7 @@ constexpr std::array vdev_rows = std::to_array<vdev_row>({
 std::string nic_names(const machine& host) {
   std::string names;
   for (const pci_nic& nic : host.nics) {
-    names += (names.empty() ? "" : ", ") + nic.address;
+    add_item(names, nic.address);
     if (!nic.interfaces.empty()) names += " (" + nic.interfaces.front() + ')';
   }
   return names.empty() ? "none" : names;
@@ -195,7 +195,7 @@ void check_nic(std::string_view device, const eal_vector& args, const machine& h
 
 std::string interface_names(const machine& host) {
   std::string names;
-  for (const network_interface& interface : host.interfaces) names += (names.empty() ? "" : ", ") + interface.name;
+  for (const network_interface& interface : host.interfaces) add_item(names, interface.name);
   return names.empty() ? "none" : names;
 }
 

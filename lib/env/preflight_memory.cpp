@@ -20,8 +20,8 @@ std::string pages_text(const machine& host, int node) {
   std::string text;
   for (const hugepage_pool& pool : host.hugepages) {
     if (pool.total == 0 || (node >= 0 && pool.node != node)) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(pool.free) + " of " + std::to_string(pool.total) +
-            " pages of " + size_text(pool.page_bytes) + " free" +
+    add_item(text, std::to_string(pool.free));
+    text += " of " + std::to_string(pool.total) + " pages of " + size_text(pool.page_bytes) + " free" +
             (pool.node >= 0 && host.nodes.size() > 1 ? " on node " + std::to_string(pool.node) : "");
   }
   return text.empty() ? "none set aside" : text;
@@ -92,7 +92,7 @@ void check_hugetlbfs(const eal_vector& args, const machine& host, preflight_repo
     return;
   }
   std::string mounts;
-  for (const hugetlbfs_mount& mount : host.hugetlbfs) mounts += (mounts.empty() ? "" : ", ") + mount.dir;
+  for (const hugetlbfs_mount& mount : host.hugetlbfs) add_item(mounts, mount.dir);
   const auto asked = args.value("--huge-dir");
   const hugetlbfs_mount* mount = asked ? mount_at(host, *asked) : &host.hugetlbfs.front();
   if (mount == nullptr) {
