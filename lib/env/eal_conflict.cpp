@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "env/eal_args.hpp"
@@ -28,6 +29,10 @@ constexpr std::array conflicts = std::to_array<conflict_row>({
     {"--telemetry", "--no-telemetry", "they say the opposite"},
 });
 
+bool is_pci_address(std::string_view text) noexcept {
+  return std::count(text.begin(), text.end(), ':') >= 1 && text.find('.') != std::string_view::npos;
+}
+
 base::failure excluded(std::string_view one, std::string_view other, std::string_view why) {
   return {std::string(one) + " and " + std::string(other) + " exclude each other: " + std::string(why),
           "leave one of them out", true};
@@ -51,7 +56,7 @@ std::optional<base::failure> find_conflict(const eal_vector& given) {
   }
   if (given.has("--no-pci"))
     for (const std::string_view device : given.values("-a"))
-      if (!full_pci_address(device_name(device)).empty())
+      if (is_pci_address(device_name(device)))
         return excluded("--no-pci", "-a " + std::string(device), "the first closes the bus the second is on");
   return std::nullopt;
 }
