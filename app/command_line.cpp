@@ -5,13 +5,14 @@
 
 #include "env/eal_args.hpp"
 #include "env/profile.hpp"
+#include "env/text_file.hpp"
 
 namespace millrace::app {
 namespace {
 
 std::string join(std::span<const std::string_view> names) {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const std::string_view name : names) env::add_item(text, name);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include "app/command_line.hpp"
 #include "env/eal_complete.hpp"
 #include "env/machine.hpp"
+#include "env/preflight.hpp"
 #include "env/profile.hpp"
 #include "env/runtime_dir.hpp"
 
@@ -24,8 +25,12 @@ base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish) {
   const auto complete = env::complete_eal_args(std::move(given.value()), host, need);
   if (!complete) return complete.error();
 
+  const env::preflight_report checked = env::preflight(complete.value(), host, need);
+  for (const std::string& note : checked.notes) std::fprintf(stderr, "millrace: note: %s\n", note.c_str());
+  for (std::size_t i = 1; i < checked.failures.size(); ++i) report(checked.failures[i]);
   const std::vector<std::string> args = complete.value().args();
   if (wish.verbose) std::fprintf(stderr, "EAL: %s\n", env::shell_line(args).c_str());
+  if (!checked.failures.empty()) return checked.failures.front();
   auto running = env::eal::start(args);
   if (running)
     for (const std::string& line : running.value().messages()) std::fprintf(stderr, "EAL: %s\n", line.c_str());

@@ -229,14 +229,20 @@ std::vector<std::string> eal_vector::args() const {
 
 std::string_view device_name(std::string_view devargs) noexcept { return devargs.substr(0, devargs.find(',')); }
 
-std::optional<std::string_view> device_argument(std::string_view devargs, std::string_view key) noexcept {
-  for (auto comma = devargs.find(','); comma != std::string_view::npos; comma = devargs.find(',')) {
-    devargs.remove_prefix(comma + 1);
-    const std::string_view pair = devargs.substr(0, devargs.find(','));
-    if (pair.size() > key.size() && pair.starts_with(key) && pair[key.size()] == '=')
-      return pair.substr(key.size() + 1);
+std::vector<std::string_view> device_arguments(std::string_view devargs, std::string_view key) {
+  std::vector<std::string_view> values;
+  for (const std::string_view pair : split(devargs, ',')) {
+    const auto equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == key) values.push_back(pair.substr(equals + 1));
   }
-  return std::nullopt;
+  return values;
+}
+
+std::string full_pci_address(std::string_view device) {
+  if (device.starts_with("pci:")) device.remove_prefix(4);
+  const auto colons = std::count(device.begin(), device.end(), ':');
+  if (device.find('.') == std::string_view::npos || (colons != 1 && colons != 2)) return {};
+  return (colons == 1 ? "0000:" : "") + std::string(device);
 }
 
 std::string shell_line(std::span<const std::string> words) {

@@ -62,8 +62,11 @@ class eal_vector {
 
 // "net_af_packet0" of "net_af_packet0,iface=veth0"
 [[nodiscard]] std::string_view device_name(std::string_view devargs) noexcept;
-// The value of `key` in devargs; nullopt when absent.
-[[nodiscard]] std::optional<std::string_view> device_argument(std::string_view devargs, std::string_view key) noexcept;
+// The values of `key` in devargs, in order: net_pcap takes several rx_pcap, one a queue.
+[[nodiscard]] std::vector<std::string_view> device_arguments(std::string_view devargs, std::string_view key);
+
+// "0000:03:00.0" of "03:00.0" or "pci:0000:03:00.0"; empty for what else -a takes ("auxiliary:...", a vdev's name).
+[[nodiscard]] std::string full_pci_address(std::string_view device);
 
 // Quoted for a shell where that is needed, words separated by blanks.
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "env/eal_args.hpp"
@@ -29,10 +28,6 @@ constexpr std::array conflicts = std::to_array<conflict_row>({
     {"--telemetry", "--no-telemetry", "they say the opposite"},
 });
 
-bool is_pci_address(std::string_view text) noexcept {
-  return std::count(text.begin(), text.end(), ':') >= 1 && text.find('.') != std::string_view::npos;
-}
-
 base::failure excluded(std::string_view one, std::string_view other, std::string_view why) {
   return {std::string(one) + " and " + std::string(other) + " exclude each other: " + std::string(why),
           "leave one of them out", true};
@@ -56,7 +51,7 @@ std::optional<base::failure> find_conflict(const eal_vector& given) {
   }
   if (given.has("--no-pci"))
     for (const std::string_view device : given.values("-a"))
-      if (is_pci_address(device_name(device)))
+      if (!full_pci_address(device_name(device)).empty())
         return excluded("--no-pci", "-a " + std::string(device), "the first closes the bus the second is on");
   return std::nullopt;
 }

@@ -119,6 +119,14 @@ std::uint64_t machine::free_hugepage_bytes(int node) const noexcept {
   return std::min(bytes, hugetlb_left_bytes.value_or(bytes));
 }
 
+cpu_list machine::usable_cpus() const {
+  if (control_group.empty()) return online;
+  cpu_list both;
+  for (const unsigned cpu : control_group)
+    if (online.empty() || contains(online, cpu)) both.push_back(cpu);
+  return both;
+}
+
 std::uint64_t machine::hugepage_bytes() const noexcept {
   std::uint64_t size = 0;
   std::uint64_t most = 0;
@@ -133,10 +141,18 @@ std::uint64_t machine::hugepage_bytes() const noexcept {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  for (const auto& [shift, unit] : {std::pair{30u, " GiB"}, std::pair{20u, " MiB"}, std::pair{10u, " KiB"}})
-    if (bytes >> shift != 0 && (bytes & ((std::uint64_t{1} << shift) - 1)) == 0)
-      return std::to_string(bytes >> shift) + unit;
-  if (bytes >= 1u << 20) return std::to_string(bytes >> 20) + " MiB";
+  struct unit {
+    unsigned shift;
+    const char* name;
+  };
+  for (const unit u : {unit{30, " GiB"}, unit{20, " MiB"}, unit{10, " KiB"}}) {
+    const std::uint64_t whole = bytes >> u.shift;
+    const std::uint64_t rest = bytes & ((std::uint64_t{1} << u.shift) - 1);
+    if (whole == 0) continue;
+    if (rest == 0 || whole >= 100) return std::to_string(whole) + u.name;
+    const std::string tenth = std::to_string(rest * 10 >> u.shift);
+    return std::to_string(whole) + '.' + tenth + u.name;
+  }
   return std::to_string(bytes) + " bytes";
 }
 

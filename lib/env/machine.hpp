@@ -66,7 +66,8 @@ struct machine {
   std::uint64_t memory_available_bytes = 0;         // 0: unknown; the smaller of the kernel's and the control group's
 
   cpu_list online;
-  cpu_list affinity;  // where this process may run
+  cpu_list affinity;       // where this process runs now; isolated CPUs are usually not among them
+  cpu_list control_group;  // where its control group lets it run at all; empty: unknown
   cpu_list isolated;
   cpu_list nohz_full;
   std::vector<cpu_node> nodes;
@@ -82,6 +83,7 @@ struct machine {
   usability dev_tun = usability::missing;
   usability dev_vhost_net = usability::missing;
 
+  std::vector<std::string> pci_addresses;  // of every device, NIC or not
   std::vector<pci_nic> nics;
   std::vector<network_interface> interfaces;
 
@@ -96,6 +98,8 @@ struct machine {
   [[nodiscard]] const network_interface* find_interface(std::string_view name) const noexcept;
   // Bytes in free hugepages, of one node or (-1) of all; never more than the control group allows.
   [[nodiscard]] std::uint64_t free_hugepage_bytes(int node = -1) const noexcept;
+  // CPUs an lcore can be pinned to: online, and allowed by the control group.
+  [[nodiscard]] cpu_list usable_cpus() const;
   // The size of most free pages, the smaller when equal; 0 when the kernel has none.
   [[nodiscard]] std::uint64_t hugepage_bytes() const noexcept;
 };
@@ -110,7 +114,7 @@ inline constexpr unsigned cap_sys_admin = 21;
 // `root` stands before "/proc", "/sys" and "/dev".
 [[nodiscard]] machine read_machine(const std::string& root = {});
 
-// "2 MiB", "1 GiB", "512 KiB"
+// "2 MiB", "1.5 GiB", "512 KiB": down to a tenth, which is cut, not rounded.
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 }  // namespace millrace::env

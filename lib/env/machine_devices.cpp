@@ -63,6 +63,7 @@ void read_nics(const std::string& root, machine& host) {
   const std::string devices = root + "/sys/bus/pci/devices/";
   for (const std::string& address : list_dir(devices)) {
     const std::string dir = devices + address;
+    host.pci_addresses.push_back(address);
     if (!read_line(dir + "/class").starts_with("0x02")) continue;  // PCI class 02: network controller
     pci_nic nic;
     nic.address = address;

@@ -90,35 +90,62 @@ void read_mounts(const std::string& root, machine& host) {
   }
 }
 
-// What a limit file of a control group still leaves; nullopt when it sets none.
-std::optional<std::uint64_t> left_of(const std::string& limit, const std::string& used) {
-  const auto most = read_number(limit);  // "max" is no number
-  if (!most) return std::nullopt;
-  const std::uint64_t now = read_number(used).value_or(0);
-  return now < *most ? *most - now : 0;
-}
-
-std::optional<std::uint64_t> smaller(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
-// Version 2 of control groups: every group on the way up may set a limit.
-void read_limits(const std::string& root, machine& host) {
-  const std::string text = read_text(root + "/proc/self/cgroup").value_or("");
+// The folders of this process's control group and of all above it, nearest first: the one tree of version 2, or the
+// controller's own of version 1.
+std::vector<std::string> group_dirs(const std::string& root, std::string_view groups, std::string_view controller) {
+  std::string tree = root + "/sys/fs/cgroup";
   std::string group;
-  for (const std::string_view line : split(text, '\n'))
-    if (line.starts_with("0::")) group = line.substr(3);
-  std::optional<std::uint64_t> memory;
-  for (int depth = 0; depth < 64; ++depth) {
-    const std::string dir = root + "/sys/fs/cgroup" + (group == "/" ? "" : group);
-    memory = smaller(memory, left_of(dir + "/memory.max", dir + "/memory.current"));
-    host.hugetlb_left_bytes =
-        smaller(host.hugetlb_left_bytes, left_of(dir + "/hugetlb.2MB.max", dir + "/hugetlb.2MB.current"));
-    if (group.empty()) break;
+  for (const std::string_view line : split(groups, '\n')) {
+    const auto parts = split(line, ':');  // "NUMBER:CONTROLLERS:PATH"; a path may hold colons itself
+    if (parts.size() < 3) continue;
+    const auto path = line.substr(parts[0].size() + parts[1].size() + 2);
+    if (parts[1].empty() && group.empty()) group = path;
+    for (const std::string_view name : split(parts[1], ','))
+      if (name == controller) {
+        tree = root + "/sys/fs/cgroup/" + std::string(controller);
+        group = path;
+      }
+  }
+  std::vector<std::string> dirs;
+  while (!group.empty() && group != "/" && dirs.size() < 64) {
+    dirs.push_back(tree + group);
     group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
   }
-  if (memory) host.memory_available_bytes = std::min(host.memory_available_bytes, *memory);
+  dirs.push_back(tree);
+  return dirs;
+}
+
+// The least that any of the groups leaves; nullopt when none sets a limit.
+std::optional<std::uint64_t> least_left(const std::vector<std::string>& dirs, const std::string& limit,
+                                        const std::string& used) {
+  constexpr std::uint64_t no_limit = std::uint64_t{1} << 62;  // version 1 says "none" by a number near 2^63
+  std::optional<std::uint64_t> least;
+  for (const std::string& dir : dirs) {
+    const auto most = read_number(dir + '/' + limit);  // "max" is no number
+    if (!most || *most >= no_limit) continue;
+    const std::uint64_t now = read_number(dir + '/' + used).value_or(0);
+    const std::uint64_t left = now < *most ? *most - now : 0;
+    least = std::min(least.value_or(left), left);
+  }
+  return least;
+}
+
+void read_limits(const std::string& root, machine& host) {
+  const std::string groups = read_text(root + "/proc/self/cgroup").value_or("");
+  const auto memory = group_dirs(root, groups, "memory");
+  for (const auto& [limit, used] :
+       {std::pair{"memory.max", "memory.current"}, std::pair{"memory.limit_in_bytes", "memory.usage_in_bytes"}})
+    if (const auto left = least_left(memory, limit, used))
+      host.memory_available_bytes = std::min(host.memory_available_bytes, *left);
+
+  const auto hugetlb = group_dirs(root, groups, "hugetlb");
+  host.hugetlb_left_bytes = least_left(hugetlb, "hugetlb.2MB.max", "hugetlb.2MB.current");
+  if (!host.hugetlb_left_bytes)
+    host.hugetlb_left_bytes = least_left(hugetlb, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.usage_in_bytes");
+
+  for (const std::string& dir : group_dirs(root, groups, "cpuset"))
+    for (const char* name : {"/cpuset.cpus.effective", "/cpuset.effective_cpus"})
+      if (host.control_group.empty()) host.control_group = parse_cpu_list(read_line(dir + name)).value_or(cpu_list{});
 }
 
 }  // namespace

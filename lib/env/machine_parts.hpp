@@ -7,7 +7,8 @@
 
 namespace millrace::env {
 
-void read_memory(const std::string& root, machine& host);   // hugepages, hugetlbfs, memory, control-group limits
+void read_memory(const std::string& root,
+                 machine& host);  // hugepages, hugetlbfs, memory, what the control group allows
 void read_devices(const std::string& root, machine& host);  // NICs, interfaces, IOMMU, vfio and uio, /dev nodes
 
 // Whether this process may read and write `path`.

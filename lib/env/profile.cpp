@@ -164,7 +164,7 @@ class profile_reader {
 
 std::string join(const std::vector<std::string>& pieces) {
   std::string text;
-  for (const std::string& piece : pieces) text += (text.empty() ? "" : ", ") + piece;
+  for (const std::string& piece : pieces) add_item(text, piece);
   return text;
 }
 

@@ -108,4 +108,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return pieces;
 }
 
+void add_item(std::string& list, std::string_view item, std::string_view separator) {
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
 }  // namespace millrace::env

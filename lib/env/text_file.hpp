@@ -36,4 +36,7 @@ inline constexpr std::size_t text_file_cap_bytes = 1 << 20;
 // Pieces between `separator`s, empty ones included; an empty text is no piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
+// Makes `list` one item longer: "a, b" and "c" are "a, b, c".
+void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
 }  // namespace millrace::env

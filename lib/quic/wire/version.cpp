@@ -76,7 +76,7 @@ unsigned draft_of(version_number v) noexcept {
           return 0;  // later ones are aliases of v1, or we were not told
       }
     case version_family::google_tls:
-      return google_number(v) == 50 ? 27 : 29;
+      return google_number(v) == 50 ? 25 : 29;  // T050: Retry has its tag, transport parameters are still 16-bit
     case version_family::google_q050:
       return 27;
     case version_family::unknown:

@@ -34,7 +34,7 @@ const sample samples[] = {
     {0xfaceb002, version_family::mvfst, 27, header_layout::rfc9000},
     {0xfaceb00e, version_family::mvfst, 27, header_layout::rfc9000},
     {0xfaceb003, version_family::mvfst, 0, header_layout::rfc9000},
-    {label("T050"), version_family::google_tls, 27, header_layout::rfc9000},
+    {label("T050"), version_family::google_tls, 25, header_layout::rfc9000},
     {label("T051"), version_family::google_tls, 29, header_layout::rfc9000},
     {label("T048"), version_family::unknown, 0, header_layout::invariant},
     {label("Q050"), version_family::google_q050, 27, header_layout::rfc9000},

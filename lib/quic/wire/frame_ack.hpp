@@ -1,0 +1,77 @@
+// quic/wire/frame_ack.hpp - ACK frames: which packets arrived, newest first.
+//
+// Shape    parse() judges the whole frame once: when it answers ok, every range lies above packet 0 and the reader
+//          below cannot fail. The ranges stay encoded in the packet; ack_range_reader walks them, largest first.
+//          emit() takes ranges as a receiver keeps them: descending, apart from each other.
+// Units    packet numbers; the delay is as on the wire: microseconds / 2^ack_delay_exponent (RFC 9000 19.3).
+// Owner    `ranges` dies with the payload.
+// Limits   a frame may hold as many ranges as its packet has room for (two bytes each), and all are checked, in one
+//          pass. How many of them to act on is the reader's caller's choice; max_acted_ack_ranges is ours.
+// Errors   truncated; bad_value: a range that reaches below packet 0.
+// Source   RFC 9000 19.3. Tests  test/quic/wire/frame_ack_test.cpp
+#pragma once
+
+#include <span>
+
+#include "base/byte_reader.hpp"
+#include "base/byte_writer.hpp"
+#include "base/parse_status.hpp"
+#include "quic/wire/frame_type.hpp"
+
+namespace millrace::quic::wire {
+
+inline constexpr std::size_t max_acted_ack_ranges = 256;  // a peer that is honest needs far fewer
+
+// Packets smallest .. largest, both included.
+struct packet_range {
+  std::uint64_t smallest = 0;
+  std::uint64_t largest = 0;
+  friend constexpr bool operator==(const packet_range&, const packet_range&) = default;
+};
+
+struct ecn_counts {  // RFC 9000 19.3.2: packets received with each mark, ever, in this number space
+  std::uint64_t ect0 = 0;
+  std::uint64_t ect1 = 0;
+  std::uint64_t ce = 0;
+  friend constexpr bool operator==(const ecn_counts&, const ecn_counts&) = default;
+};
+
+struct ack_frame {
+  std::uint64_t largest = 0;
+  std::uint64_t delay = 0;        // unscaled
+  std::uint64_t first_range = 0;  // packets below `largest` that the first range also covers
+  std::uint64_t range_count = 0;  // ranges behind the first
+  base::byte_view ranges;         // range_count pairs of gap and length, encoded
+  bool has_ecn = false;
+  ecn_counts ecn;  // zeros when has_ecn is false
+};
+
+// `type` is frame_ack or frame_ack_ecn, read before; `in` stands behind it.
+base::parse_status parse(base::byte_reader& in, frame_type type, ack_frame& out) noexcept;
+
+// The ranges of a frame that parse() accepted. Each call of next() is one range, until it answers false.
+class ack_range_reader {
+  base::byte_reader in_;
+  std::uint64_t left_ = 0;
+  packet_range range_;
+  bool first_ = true;
+
+ public:
+  explicit ack_range_reader(const ack_frame& f) noexcept
+      : in_(f.ranges), left_(f.range_count), range_{f.largest - f.first_range, f.largest} {}
+  [[nodiscard]] bool next(packet_range& out) noexcept;
+};
+
+// What emit() writes. `ranges` is not empty, descends, and leaves at least one packet between neighbours: the caller's
+// duty, asserted. `delay` is already scaled down.
+struct ack_to_send {
+  std::span<const packet_range> ranges{};
+  std::uint64_t delay = 0;
+  const ecn_counts* ecn = nullptr;  // null: a frame without counts
+};
+
+[[nodiscard]] std::size_t encoded_size(const ack_to_send& ack) noexcept;
+// False when there is no room; nothing is written then.
+[[nodiscard]] bool emit(base::byte_writer& out, const ack_to_send& ack) noexcept;
+
+}  // namespace millrace::quic::wire
