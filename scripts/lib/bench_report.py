@@ -1,0 +1,187 @@
+"""Reads the reports of scripts/bench and judges one against another.
+
+A report is Google Benchmark's JSON with every repetition in it, of all rooms, and the machine in its context. What is
+judged is a ratio: a benchmark's time over that of the raw limit measured beside it in the same report, because a
+ratio survives a change of machine and of its mood. The limit of `name/args` is called `name__limit_what/args`.
+Absolute times are judged only where both reports were taken on one machine.
+"""
+import json
+import os
+import re
+import statistics
+from dataclasses import dataclass
+
+LIMIT = re.compile(r'__limit_([a-z0-9_]+)')
+
+# The first pattern that matches a benchmark's name gives its category; the limits are in per cent.
+CATEGORIES = [
+    ('allocator', 20.0, re.compile(r'pool|alloc|malloc|mixed|heap|region')),
+    ('critical', 10.0, re.compile(r'srmp|ws_|websocket|frame|packet|parse|decode|classif|open|seal|pipe|append_read|varint')),
+    ('default', 15.0, re.compile(r'')),
+]
+LEAST_REPETITIONS = 3
+SCALE = {'ns': 1.0, 'us': 1e3, 'ms': 1e6, 's': 1e9}
+
+
+class Unusable(Exception):
+    """A report that cannot be judged; the text names the file."""
+
+
+@dataclass
+class Measured:
+    """Repetitions of one benchmark: nanoseconds an iteration of CPU time."""
+    times: list
+
+    @property
+    def median(self):
+        return statistics.median(self.times)
+
+
+@dataclass
+class Report:
+    context: dict
+    cases: dict  # name -> Measured
+
+    @property
+    def machine(self):
+        """What makes two reports come from one machine; None when the report does not say."""
+        machine = self.context.get('machine')
+        return machine if isinstance(machine, dict) and machine.get('id') else None
+
+
+@dataclass
+class Verdict:
+    name: str
+    against: str          # what the time was divided by; 'time' for an absolute comparison
+    category: str
+    threshold: float      # per cent
+    base: float = 0.0     # ratio, or ns
+    new: float = 0.0
+    change: float = 0.0   # per cent; above 0 is slower
+    spread: float = 0.0   # per cent; the larger of the two reports
+    word: str = 'ok'      # ok | faster | REGRESSION | noisy | few | new | missing | no limit
+
+
+def category_of(name):
+    for category, threshold, pattern in CATEGORIES:
+        if pattern.search(name):
+            return category, threshold
+    raise AssertionError('the last pattern matches everything')
+
+
+def load(path):
+    try:
+        with open(path, encoding='utf-8') as file:
+            document = json.load(file)
+        cases = {}
+        for entry in document['benchmarks']:
+            if entry.get('run_type', 'iteration') != 'iteration' or entry.get('error_occurred'):
+                continue
+            name = re.sub(r'/(repeats|min_time|iterations):[^/]*', '', entry.get('run_name', entry['name']))
+            cases.setdefault(name, Measured([])).times.append(entry['cpu_time'] * SCALE[entry['time_unit']])
+        context = document['context']
+    except OSError as trouble:
+        raise Unusable(f'{path}: {trouble.strerror}') from trouble
+    except (ValueError, KeyError, TypeError) as trouble:
+        raise Unusable(f'{path}: not a benchmark report ({trouble})') from trouble
+    if not cases:
+        raise Unusable(f'{path}: holds no benchmark')
+    if any(time <= 0 for case in cases.values() for time in case.times):
+        raise Unusable(f'{path}: holds a time that is not above 0')
+    return Report(context, cases)
+
+
+def limits_of(name, cases):
+    """(what, name of the limit) of each limit measured beside `name`, in the report's order."""
+    head, _, arguments = name.partition('/')
+    for other in cases:
+        found = LIMIT.search(other)
+        if found and other[:found.start()] == head and other.partition('/')[2] == arguments:
+            yield found.group(1), other
+
+
+def ratios(case, limit):
+    """Repetition by repetition: scripts/bench interleaves them, so the n-th of both saw the same mood."""
+    count = min(len(case.times), len(limit.times))
+    return [case.times[i] / limit.times[i] for i in range(count)]
+
+
+def spread_of(values):
+    """Per cent: the distance between the quartiles over the median. Outliers of a noisy machine do not decide."""
+    if len(values) < LEAST_REPETITIONS:
+        return 0.0
+    low, _, high = statistics.quantiles(values, n=4, method='inclusive')
+    return 100.0 * (high - low) / statistics.median(values)
+
+
+def judge_values(verdict, base, new):
+    verdict.base = statistics.median(base)
+    verdict.new = statistics.median(new)
+    verdict.change = 100.0 * (verdict.new / verdict.base - 1.0)
+    verdict.spread = max(spread_of(base), spread_of(new))
+    if min(len(base), len(new)) < LEAST_REPETITIONS:
+        verdict.word = 'few'
+    elif verdict.spread > verdict.threshold:
+        verdict.word = 'noisy'
+    elif verdict.change > verdict.threshold:
+        verdict.word = 'REGRESSION'
+    elif verdict.change < -verdict.threshold:
+        verdict.word = 'faster'
+    return verdict
+
+
+def same_machine(base, new):
+    return base.machine is not None and base.machine == new.machine
+
+
+def compare(base, new):
+    """One verdict a benchmark and limit; limits themselves are not judged."""
+    verdicts = []
+    one_machine = same_machine(base, new)
+    for name in list(base.cases) + [n for n in new.cases if n not in base.cases]:
+        if LIMIT.search(name):
+            continue
+        category, threshold = category_of(name)
+        if name not in new.cases or name not in base.cases:
+            word = 'missing' if name not in new.cases else 'new'
+            verdicts.append(Verdict(name, '-', category, threshold, word=word))
+            continue
+        judged = False
+        new_limits = dict(limits_of(name, new.cases))
+        for what, limit in limits_of(name, base.cases):
+            if what not in new_limits:
+                continue
+            judged = True
+            verdicts.append(judge_values(Verdict(name, what, category, threshold),
+                                         ratios(base.cases[name], base.cases[limit]),
+                                         ratios(new.cases[name], new.cases[new_limits[what]])))
+        if one_machine:
+            judged = True
+            verdicts.append(judge_values(Verdict(name, 'time', category, threshold),
+                                         base.cases[name].times, new.cases[name].times))
+        if not judged:
+            verdicts.append(Verdict(name, '-', category, threshold, word='no limit'))
+    return verdicts
+
+
+def machine_context():
+    """What a report says of the machine: enough to tell two apart, nothing that names a host."""
+    import hashlib
+    model = 'unknown'
+    try:
+        with open('/proc/cpuinfo', encoding='utf-8') as file:
+            for line in file:
+                if line.startswith('model name'):
+                    model = line.partition(':')[2].strip()
+                    break
+    except OSError:
+        pass
+    identity = ''
+    for path in ('/etc/machine-id', '/proc/sys/kernel/random/boot_id'):
+        try:
+            with open(path, encoding='utf-8') as file:
+                identity += file.read().strip()
+        except OSError:
+            pass
+    digest = hashlib.sha256(f'{identity}|{model}|{os.cpu_count()}'.encode()).hexdigest()[:16]
+    return {'id': digest, 'cpu': model, 'cores': os.cpu_count(), 'kernel': os.uname().release}

@@ -1,0 +1,134 @@
+"""The regression gate on made-up reports: what it must find, what it must not, and what it must refuse to judge."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ.get('MILLRACE_SOURCE') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, 'scripts', 'lib'))
+import bench_report  # noqa: E402
+
+STEADY = (1.00, 1.01, 0.99, 1.00, 1.01)
+WILD = (0.70, 1.00, 1.40, 0.80, 1.30)
+
+
+def report(times, machine='m1', mood=STEADY, unit='ns'):
+    """`times`: name -> nanoseconds; every repetition is that times the mood."""
+    entries = []
+    for name, time in times.items():
+        for i, factor in enumerate(mood):
+            entries.append({'name': name, 'run_name': name, 'run_type': 'iteration', 'repetition_index': i,
+                            'cpu_time': time * factor, 'real_time': time * factor, 'time_unit': unit})
+        entries.append({'name': name + '_median', 'run_name': name, 'run_type': 'aggregate',
+                        'aggregate_name': 'median', 'cpu_time': 1e9, 'time_unit': unit})
+    return {'context': {'machine': {'id': machine, 'cpu': 'made up'}}, 'benchmarks': entries}
+
+
+class Gate(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, document):
+        path = os.path.join(self.folder.name, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    def run_gate(self, base, new, *options):
+        done = subprocess.run([sys.executable, '-B', os.path.join(SOURCE, 'scripts', 'bench-compare'),
+                               self.path('base.json', base), self.path('new.json', new), *options],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_the_same_report_twice_passes(self):
+        times = {'srmp_parse/64': 4.0, 'srmp_parse__limit_memcpy/64': 2.0}
+        self.assertEqual(self.run_gate(report(times), report(times))[0], 0)
+
+    def test_a_slower_ratio_fails_at_its_category_threshold(self):
+        for name, threshold in (('srmp_parse', 10), ('object_pool', 20), ('something', 15)):
+            base = report({f'{name}/64': 10.0, f'{name}__limit_x/64': 5.0}, machine='a')
+            for more, status in ((threshold - 2, 0), (threshold + 2, 1)):
+                new = report({f'{name}/64': 10.0 * (1 + more / 100), f'{name}__limit_x/64': 5.0}, machine='b')
+                code, text = self.run_gate(base, new)
+                self.assertEqual(code, status, f'{name} {more} %: {text}')
+
+    def test_a_slower_machine_is_no_regression(self):
+        base = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}, machine='a')
+        new = report({'pipe/1': 30.0, 'pipe__limit_memcpy/1': 15.0}, machine='b')
+        code, text = self.run_gate(base, new)
+        self.assertEqual(code, 0, text)
+        self.assertIn('different machines', text)
+
+    def test_absolute_times_count_on_one_machine_and_it_says_so(self):
+        base = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0})
+        new = report({'pipe/1': 13.0, 'pipe__limit_memcpy/1': 6.5})
+        code, text = self.run_gate(base, new)
+        self.assertEqual(code, 1, text)
+        self.assertIn('one machine', text)
+
+    def test_a_report_that_names_no_machine_is_of_another_one(self):
+        anonymous = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}, machine='')
+        self.assertIn('different machines', self.run_gate(anonymous, anonymous)[1])
+
+    def test_noise_is_not_judged(self):
+        base = report({'pipe/1': 10.0})
+        new = report({'pipe/1': 20.0}, mood=WILD)
+        code, text = self.run_gate(base, new)
+        self.assertIn('noisy', text)
+        self.assertNotIn('REGRESSION', text)
+        self.assertEqual(code, 1)  # nothing at all could be judged
+        self.assertEqual(self.run_gate(base, new, '--strict')[0], 1)
+
+    def test_noise_that_both_share_cancels_in_the_ratio(self):
+        times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}
+        slower = {'pipe/1': 15.0, 'pipe__limit_memcpy/1': 5.0}
+        self.assertEqual(self.run_gate(report(times, 'a', WILD), report(times, 'b', WILD))[0], 0)
+        self.assertEqual(self.run_gate(report(times, 'a', WILD), report(slower, 'b', WILD))[0], 1)
+
+    def test_few_repetitions_are_not_judged(self):
+        code, text = self.run_gate(report({'pipe/1': 10.0}, mood=(1.0, 1.0)), report({'pipe/1': 20.0}, mood=(1.0, 1.0)))
+        self.assertIn('few', text)
+        self.assertNotIn('REGRESSION', text)
+        self.assertEqual(code, 1)
+
+    def test_missing_and_new_rows_are_named_and_fail_only_when_strict(self):
+        base = report({'pipe/1': 10.0, 'gone/1': 1.0})
+        new = report({'pipe/1': 10.0, 'added/1': 1.0})
+        code, text = self.run_gate(base, new, '--all')
+        self.assertEqual(code, 0, text)
+        self.assertIn('gone/1', text)
+        self.assertIn('added/1', text)
+        self.assertEqual(self.run_gate(base, new, '--strict')[0], 1)
+
+    def test_a_limit_belongs_to_its_own_arguments_and_is_not_judged_itself(self):
+        times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0, 'pipe/2': 20.0, 'pipe__limit_memcpy/2': 5.0}
+        loaded = bench_report.load(self.path('r.json', report(times, 'a')))
+        self.assertEqual(list(bench_report.limits_of('pipe/2', loaded.cases)), [('memcpy', 'pipe__limit_memcpy/2')])
+        verdicts = bench_report.compare(loaded, bench_report.load(self.path('s.json', report(times, 'b'))))
+        self.assertEqual([(v.name, v.against) for v in verdicts], [('pipe/1', 'memcpy'), ('pipe/2', 'memcpy')])
+
+    def test_units_are_converted(self):
+        base = report({'pipe/1': 1500.0, 'pipe__limit_x/1': 1000.0}, 'a')
+        new = report({'pipe/1': 1.5, 'pipe__limit_x/1': 1.0}, 'b', unit='us')
+        loaded = bench_report.load(self.path('u.json', new))
+        self.assertEqual(loaded.cases['pipe/1'].median, 1500.0)
+        self.assertEqual(self.run_gate(base, new)[0], 0)
+
+    def test_unusable_reports_are_named(self):
+        good = report({'pipe/1': 10.0})
+        for bad in ('', '{}', '[]', '{"context": {}, "benchmarks": []}', json.dumps(report({'pipe/1': 0.0}))):
+            code, text = self.run_gate(good, bad)
+            self.assertEqual(code, 2, bad)
+            self.assertIn('new.json', text)
+        done = subprocess.run([sys.executable, '-B', os.path.join(SOURCE, 'scripts', 'bench-compare'), 'absent.json',
+                               'absent.json'], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('absent.json', done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
