@@ -9,8 +9,8 @@
 
 #include "base/assert.hpp"
 #include "base/endian.hpp"
-#include "quic/protect/packet_number.hpp"
 #include "quic/protect/version_secrets.hpp"
+#include "quic/wire/packet_number.hpp"
 
 namespace millrace::quic::protect {
 namespace {
@@ -22,6 +22,7 @@ constexpr crypto::hkdf_label server_label = crypto::make_hkdf_label<32>("server 
 constexpr std::uint8_t long_header_mask_bits = 0x0f;  // RFC 9001 5.4.1: reserved bits and packet number length
 constexpr std::uint8_t reserved_bits_mask = 0x0c;     // RFC 9000 17.2
 constexpr std::uint8_t pn_size_mask = 0x03;
+constexpr unsigned pn_size_max = 4;
 constexpr std::size_t sample_distance = 4;  // RFC 9001 5.4.2: the sample begins where a 4-byte number would end
 
 using nonce = std::array<std::uint8_t, crypto::aead_nonce_size>;
@@ -79,14 +80,14 @@ open_errc open_initial(crypto::engine& engine, const packet_keys& keys, base::by
   std::array<std::uint8_t, crypto::header_mask_size> mask;
   crypto::header_mask(engine, keys.header, packet.subspan(pn_offset + sample_distance, crypto::header_sample_size),
                       mask);
-  std::memcpy(out.data(), packet.data(), pn_offset + packet_number_size_max);
+  std::memcpy(out.data(), packet.data(), pn_offset + pn_size_max);
   out[0] = static_cast<std::uint8_t>(out[0] ^ (mask[0] & long_header_mask_bits));
   const unsigned pn_size = (out[0] & pn_size_mask) + 1u;
   xor_bytes(out.data() + pn_offset, mask.data() + 1, pn_size);
 
   std::uint64_t truncated = 0;
   for (unsigned i = 0; i < pn_size; ++i) truncated = truncated << 8 | out[pn_offset + i];
-  const std::uint64_t packet_number = decode_packet_number(largest_pn, truncated, pn_size);
+  const std::uint64_t packet_number = wire::decode_packet_number(largest_pn, truncated, pn_size);
 
   // The length check above leaves 20 bytes behind pn_offset: 4 at most for the number, 16 for the tag.
   const std::size_t header_size = pn_offset + pn_size;
@@ -104,7 +105,7 @@ open_errc open_initial(crypto::engine& engine, const packet_keys& keys, base::by
 
 bool seal_initial(crypto::engine& engine, const packet_keys& keys, base::byte_span packet, std::uint32_t pn_offset,
                   unsigned pn_size, std::uint64_t packet_number) noexcept {
-  if (pn_offset == 0 || pn_size == 0 || pn_size > packet_number_size_max || packet_number > packet_number_max ||
+  if (pn_offset == 0 || pn_size == 0 || pn_size > pn_size_max || packet_number > wire::max_packet_number ||
       packet.size() < std::size_t{pn_offset} + sample_distance + crypto::header_sample_size) {
     return false;
   }
