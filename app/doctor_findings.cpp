@@ -81,9 +81,9 @@ void examine_hugepages(const env::machine& host, findings& found) {
 }
 
 void examine_memory(const env::machine& host, findings& found) {
-  if (host.memory_available_bytes == 0) return;  // unknown
-  const std::string text = env::size_text(host.memory_available_bytes) + " available";
-  if (host.memory_available_bytes < least_memory_bytes)
+  if (!host.memory_available_bytes) return;
+  const std::string text = env::size_text(*host.memory_available_bytes) + " available";
+  if (*host.memory_available_bytes < least_memory_bytes)
     found.push_back({health::missing, "memory",
                      text + ", the loopback profile needs " + env::size_text(least_memory_bytes), "free --mega", true});
   else

@@ -240,9 +240,19 @@ std::vector<std::string_view> device_arguments(std::string_view devargs, std::st
 
 std::string full_pci_address(std::string_view device) {
   if (device.starts_with("pci:")) device.remove_prefix(4);
-  const auto colons = std::count(device.begin(), device.end(), ':');
-  if (device.find('.') == std::string_view::npos || (colons != 1 && colons != 2)) return {};
-  return (colons == 1 ? "0000:" : "") + std::string(device);
+  constexpr std::string_view hex = "0123456789abcdefABCDEF";
+  const auto is_hex = [&](std::string_view text, std::size_t least, std::size_t most) {
+    return text.size() >= least && text.size() <= most && text.find_first_not_of(hex) == std::string_view::npos;
+  };
+  const auto dot = device.rfind('.');
+  if (dot == std::string_view::npos || !is_hex(device.substr(dot + 1), 1, 1)) return {};
+  auto numbers = split(device.substr(0, dot), ':');  // domain, bus, device; the domain may be left out
+  if (numbers.size() == 2) numbers.insert(numbers.begin(), "0000");
+  if (numbers.size() != 3 || !is_hex(numbers[0], 4, 8) || !is_hex(numbers[1], 2, 2) || !is_hex(numbers[2], 2, 2))
+    return {};
+  std::string address(numbers[0]);
+  for (const std::string_view part : {numbers[1], numbers[2]}) add_item(address, part, ":");
+  return address += device.substr(dot);
 }
 
 std::string shell_line(std::span<const std::string> words) {

@@ -63,7 +63,8 @@ struct machine {
   std::vector<hugepage_pool> hugepages;  // a pool per page size and node
   std::vector<hugetlbfs_mount> hugetlbfs;
   std::optional<std::uint64_t> hugetlb_left_bytes;  // what the control group still allows of the 2 MiB size
-  std::uint64_t memory_available_bytes = 0;         // 0: unknown; the smaller of the kernel's and the control group's
+  // The smaller of what the kernel and the control group leave; nullopt: unknown.
+  std::optional<std::uint64_t> memory_available_bytes;
 
   cpu_list online;
   cpu_list affinity;       // where this process runs now; isolated CPUs are usually not among them

@@ -136,7 +136,7 @@ void read_limits(const std::string& root, machine& host) {
   for (const auto& [limit, used] :
        {std::pair{"memory.max", "memory.current"}, std::pair{"memory.limit_in_bytes", "memory.usage_in_bytes"}})
     if (const auto left = least_left(memory, limit, used))
-      host.memory_available_bytes = std::min(host.memory_available_bytes, *left);
+      host.memory_available_bytes = std::min(host.memory_available_bytes.value_or(*left), *left);
 
   const auto hugetlb = group_dirs(root, groups, "hugetlb");
   host.hugetlb_left_bytes = least_left(hugetlb, "hugetlb.2MB.max", "hugetlb.2MB.current");
@@ -164,7 +164,8 @@ void read_memory(const std::string& root, machine& host) {
     constexpr std::string_view key = "MemAvailable:";
     if (!line.starts_with(key)) continue;
     line = trim(line.substr(key.size()));
-    host.memory_available_bytes = parse_number(line.substr(0, line.find(' '))).value_or(0) * 1024;
+    if (const auto kibibytes = parse_number(line.substr(0, line.find(' '))))
+      host.memory_available_bytes = *kibibytes * 1024;
   }
   read_limits(root, host);
 }

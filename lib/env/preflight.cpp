@@ -66,8 +66,9 @@ void check_lcores(const eal_vector& complete, const machine& host, preflight_rep
     const cpu_list absent = without(chosen->cpus, host.online.empty() ? usable : host.online);
     const cpu_list refused = without(without(chosen->cpus, usable), absent);
     if (!absent.empty())
-      report.failures.push_back({word + ": there is no " + plural(absent, "CPU") + ", this machine has " +
-                                     format_cpu_list(host.online.empty() ? usable : host.online),
+      report.failures.push_back({word + ": this machine has CPUs " +
+                                     format_cpu_list(host.online.empty() ? usable : host.online) + ", not " +
+                                     format_cpu_list(absent),
                                  "-l " + format_cpu_list(usable), true});
     if (!refused.empty())
       report.failures.push_back({word + ": the control group (container, cpuset) of this process allows CPUs " +

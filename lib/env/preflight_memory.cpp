@@ -113,9 +113,9 @@ void check_plain_memory(const eal_vector& args, const machine& host, const eal_n
     report.failures.push_back({"-m " + std::string(*args.value("-m")) + " is less than the " + size_text(wanted) +
                                    " this run needs, and without hugepages memory cannot grow",
                                "leave -m out, or -m " + std::to_string(no_huge_megabytes(need)), true});
-  if (host.memory_available_bytes != 0 && wanted > host.memory_available_bytes)
+  if (host.memory_available_bytes && wanted > *host.memory_available_bytes)
     report.failures.push_back({"this run needs " + size_text(wanted) + " of memory, " +
-                                   size_text(host.memory_available_bytes) + " are available",
+                                   size_text(*host.memory_available_bytes) + " are available",
                                "ask for less: fewer flows, shorter rings, smaller pools", false});
 }
 

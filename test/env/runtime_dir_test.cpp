@@ -1,0 +1,123 @@
+#include "env/runtime_dir.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "support/file_tree.hpp"
+
+namespace millrace::env {
+namespace {
+
+// A pid that was a process of ours and is none any more.
+std::int64_t dead_pid() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+int listen_on(const std::string& path, int type) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  EXPECT_LT(path.size(), sizeof(address.sun_path));
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int fd = ::socket(AF_UNIX, type, 0);
+  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  if (type == SOCK_SEQPACKET) {
+    EXPECT_EQ(::listen(fd, 1), 0);
+  }
+  return fd;
+}
+
+TEST(prefix, names_a_process) {
+  EXPECT_EQ(pid_of_prefix("millrace-1"), 1);
+  EXPECT_EQ(pid_of_prefix("millrace-4194304"), 4194304);
+  for (const char* other : {"millrace-", "millrace-0", "millrace-1a", "millrace--1", "rte", "", "millrace",
+                            "xmillrace-1", "millrace-99999999999999999999"})
+    EXPECT_FALSE(pid_of_prefix(other)) << other;
+}
+
+TEST(process, is_alive_until_it_ends) {
+  EXPECT_TRUE(is_process_alive(::getpid()));
+  EXPECT_TRUE(is_process_alive(1));
+  EXPECT_FALSE(is_process_alive(dead_pid()));
+}
+
+class runtime : public testing::Test {
+ protected:
+  test::file_tree tree_;
+
+  std::string make(const std::string& prefix) {
+    tree_.put("/dpdk/" + prefix + "/config", "x");
+    return tree_.path("/dpdk/" + prefix);
+  }
+  [[nodiscard]] std::string base() const { return tree_.path("/dpdk"); }
+};
+
+TEST_F(runtime, folders_of_dead_processes_are_removed_and_no_others) {
+  const std::string dead = make("millrace-" + std::to_string(dead_pid()));
+  const std::string alive = make("millrace-" + std::to_string(::getpid()));
+  const std::string others = make("rte");
+  const std::string odd = make("millrace-1x");
+  EXPECT_EQ(remove_leftovers(base()), 1u);
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(alive));
+  EXPECT_TRUE(std::filesystem::exists(others));
+  EXPECT_TRUE(std::filesystem::exists(odd));
+  EXPECT_EQ(remove_leftovers(base()), 0u);
+}
+
+TEST_F(runtime, folders_are_listed_unless_somebody_uses_them) {
+  make("rte");
+  make("millrace-" + std::to_string(::getpid()));
+  const auto left = find_leftovers(base());
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].path, base() + "/rte");
+  EXPECT_FALSE(left[0].ours);
+}
+
+// The pid may be one of another container that shares the folder.
+TEST_F(runtime, folders_whose_sockets_answer_are_left_alone) {
+  for (const int type : {SOCK_SEQPACKET, SOCK_DGRAM}) {
+    const std::string dir = make("millrace-" + std::to_string(dead_pid()));
+    const int fd = listen_on(dir + "/socket", type);
+    EXPECT_EQ(remove_leftovers(base()), 0u);
+    ::close(fd);
+    EXPECT_EQ(remove_leftovers(base()), 1u);
+    EXPECT_FALSE(std::filesystem::exists(dir));
+  }
+}
+
+TEST_F(runtime, links_are_never_followed) {
+  tree_.put("/precious/file", "x");
+  const std::string dir = make("millrace-" + std::to_string(dead_pid()));
+  std::filesystem::create_directory_symlink(tree_.path("/precious"), dir + "/link");
+  const std::string whole = base() + "/millrace-" + std::to_string(dead_pid());
+  std::filesystem::create_directory_symlink(tree_.path("/precious"), whole);
+  EXPECT_EQ(remove_leftovers(base()), 1u);
+  EXPECT_FALSE(std::filesystem::exists(dir));
+  EXPECT_TRUE(std::filesystem::is_symlink(whole));
+  EXPECT_TRUE(std::filesystem::exists(tree_.path("/precious/file")));
+}
+
+TEST_F(runtime, base_that_is_absent_has_no_leftovers) {
+  EXPECT_TRUE(find_leftovers(tree_.path("/nowhere")).empty());
+  EXPECT_TRUE(remove_tree(tree_.path("/nowhere")));
+}
+
+TEST(runtime_base, follows_eals_order) {
+  ::setenv("RUNTIME_DIRECTORY", "/run/unit", 1);
+  EXPECT_EQ(runtime_base(), "/run/unit/dpdk");
+  ::unsetenv("RUNTIME_DIRECTORY");
+  if (::getuid() == 0) {
+    EXPECT_EQ(runtime_base(), "/var/run/dpdk");
+  }
+}
+
+}  // namespace
+}  // namespace millrace::env
