@@ -65,14 +65,21 @@ void enter_ip(walk& w, bool ipv6) noexcept {
   out.src_port = 0;
   out.dst_port = 0;
   out.l4 = transport::none;
+  out.ip_protocol = 0;
   out.tcp_flags = 0;
   out.fragment = false;
   out.first_fragment = false;
+  out.payload_truncated = false;
   out.l3_offset = w.at;
+  out.l4_offset = 0;
+  out.payload_offset = 0;
+  out.payload_length = 0;
+  out.wire_payload_length = 0;
 }
 
 bool is_plausible_offload(const walk& w, std::uint8_t protocol) noexcept {
-  return protocol == ip_protocol::tcp && w.announced_end == no_limit && w.left() >= smallest_offload;
+  return (protocol == ip_protocol::tcp || protocol == ip_protocol::udp) && w.announced_end == no_limit &&
+         w.left() >= smallest_offload;
 }
 
 // RFC 791 3.1.

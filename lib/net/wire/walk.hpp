@@ -142,7 +142,7 @@ step parse_gtpu(walk& w) noexcept;
 // A new innermost IP header: what stood for the one around it goes.
 void enter_ip(walk& w, bool ipv6) noexcept;
 // RFC 791 3.1 and RFC 8200 3 leave no room for a length of 0, but segmentation offload shows up in captures so: taken
-// for the frame's own length where nothing else announces one, the protocol is TCP and there was something to segment.
+// for the frame's own length where nothing else announces one and there is a large TCP or UDP payload to segment.
 [[nodiscard]] bool is_plausible_offload(const walk& w, std::uint8_t protocol) noexcept;
 
 }  // namespace millrace::net::wire::walking
