@@ -8,7 +8,7 @@
 #include <array>
 
 #include "inspect/limits.hpp"
-#include "inspect/transport_parameters.hpp"
+#include "inspect/parameter_facts.hpp"
 #include "tls/wire/client_hello.hpp"
 
 namespace millrace::inspect {
@@ -32,7 +32,7 @@ struct hello_facts {
   std::array<char, 36> ja4{};
   std::array<std::uint16_t, max_ciphers_kept> ciphers{};
   std::array<std::uint16_t, max_tls_versions_kept> tls_versions{};
-  transport_parameters parameters{};
+  parameter_facts parameters{};
 
   [[nodiscard]] std::string_view sni() const noexcept { return {sni_text.data(), sni_size}; }
   void set_sni(std::string_view name) noexcept;

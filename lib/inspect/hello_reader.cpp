@@ -8,6 +8,8 @@
 #include "inspect/hello_reader.hpp"
 
 #include "inspect/gquic_chlo.hpp"
+#include "quic/wire/gquic_frame.hpp"
+#include "quic/wire/transport_parameters.hpp"
 #include "tls/ja4.hpp"
 
 namespace millrace::inspect {
@@ -18,25 +20,25 @@ using quic::protect::open_errc;
 using stats::drop_reason;
 namespace wire = quic::wire;
 
-frame_numbering numbering_of(wire::version_number version) noexcept {
-  const wire::version_family family = wire::family_of(version);
-  return family == wire::version_family::google_tls || family == wire::version_family::google_q050
-             ? frame_numbering::gquic
-             : frame_numbering::ietf;
+// Every CRYPTO frame of a packet goes to `see`; false when the packet holds a frame that may not be there.
+template <class See>
+bool walk_crypto(byte_view payload, wire::version_number version, See see) noexcept {
+  struct visitor : wire::google_frame_visitor {
+    See& see;
+    explicit visitor(See& s) noexcept : see(s) {}
+    using wire::google_frame_visitor::on;
+    bool on(const wire::crypto_frame& f) noexcept {
+      see(f);
+      return true;
+    }
+  } each(see);
+  return static_cast<bool>(wire::has_google_frames(wire::family_of(version))
+                               ? wire::walk_google_frames(payload, each)
+                               : wire::walk_frames(payload, wire::packet_type::initial, each));
 }
 
 bool speaks_chlo(wire::version_number version) noexcept {
   return wire::family_of(version) == wire::version_family::google_q050;
-}
-
-parameter_encoding encoding_of(wire::version_number version) noexcept {
-  constexpr unsigned first_varint_draft = 27;
-  constexpr unsigned last_sixteen_google = 50;  // T050; T051 took the varints
-  const unsigned draft = wire::draft_of(version);
-  if (wire::family_of(version) == wire::version_family::google_tls)
-    return wire::google_number(version) <= last_sixteen_google ? parameter_encoding::sixteen
-                                                               : parameter_encoding::varint;
-  return draft != 0 && draft < first_varint_draft ? parameter_encoding::sixteen : parameter_encoding::varint;
 }
 
 // Bytes of the hello at the front of `stream`; 0 when they are too few to tell. `possible`: it may still be one.
@@ -155,13 +157,12 @@ hello_assembly* hello_reader::make_assembly(connection& c, std::uint64_t now) no
 
 void hello_reader::take(connection& c, std::uint64_t now) noexcept {
   counters_->initials_opened.add(1);
-  const frame_numbering numbering = numbering_of(opened_version_);
-  crypto_frame first;
+  wire::crypto_frame first;
   std::size_t frames = 0;
-  const base::parse_status status = walk_initial_frames(opened_.payload, numbering, [&](const crypto_frame& f) {
+  const bool allowed = walk_crypto(opened_.payload, opened_version_, [&](const wire::crypto_frame& f) {
     if (frames++ == 0) first = f;
   });
-  if (!status) {
+  if (!allowed) {
     counters_->anomalies.add(drop_reason::quic_bad_frame);
     return;
   }
@@ -187,7 +188,7 @@ void hello_reader::take(connection& c, std::uint64_t now) noexcept {
     a->largest_pn_and_1 = opened_.packet_number + 1;
     keys_in_scratch_ = false;
   }
-  (void)walk_initial_frames(opened_.payload, numbering, [&](const crypto_frame& f) {
+  (void)walk_crypto(opened_.payload, opened_version_, [&](const wire::crypto_frame& f) {
     const reassembly_errc code = reassembly_.add(a->stream, f.offset, f.data);
     if (code == reassembly_errc::ok) return;
     counters_->anomalies.add(reason_of(code));
@@ -224,9 +225,13 @@ void hello_reader::read_client_hello(connection& c, byte_view message) noexcept 
   tls::ja4(*engine_, hello, tls::ja4_transport::quic, c.facts.ja4);
   c.facts.has_ja4 = true;
   if (hello.has_transport_parameters) {
-    c.facts.has_parameters = static_cast<bool>(
-        parse_transport_parameters(hello.transport_parameters, encoding_of(opened_version_), c.facts.parameters));
-    if (!c.facts.has_parameters) counters_->anomalies.add(drop_reason::tls_bad_transport_parameters);
+    wire::transport_parameters announced;
+    c.facts.has_parameters = static_cast<bool>(wire::parse(hello.transport_parameters, wire::sender::client,
+                                                           wire::encoding_of(opened_version_), announced));
+    if (c.facts.has_parameters)
+      c.facts.parameters.assign(announced);
+    else
+      counters_->anomalies.add(drop_reason::tls_bad_transport_parameters);
   }
   c.hello = hello_state::complete;
   counters_->hellos.add(1);

@@ -12,7 +12,6 @@
 #include "inspect/connection.hpp"
 #include "inspect/counters.hpp"
 #include "inspect/crypto_reassembly.hpp"
-#include "inspect/initial_frames.hpp"
 #include "quic/protect/initial.hpp"
 
 namespace millrace::inspect {

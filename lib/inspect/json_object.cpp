@@ -57,13 +57,13 @@ void write_packets(writer& out, const packet_counts& p) noexcept {
   out.end_object();
 }
 
-void write_parameters(writer& out, const transport_parameters& p) noexcept {
+void write_parameters(writer& out, const parameter_facts& p) noexcept {
   out.key("transport_parameters");
   out.begin_object();
   for (std::size_t i = 0; i < parameter_count; ++i) {
     const auto which = static_cast<parameter>(i);
     if (!p.has(which)) continue;
-    if (which == parameter::disable_active_migration || which == parameter::grease_quic_bit)
+    if (is_flag(which))
       out.member(to_string(which), true);
     else
       out.member(to_string(which), p.value(which));

@@ -158,7 +158,7 @@ TEST(hello_reader, counts_data_that_contradicts_and_keeps_what_came_first) {
 
 TEST(hello_reader, counts_crypto_data_at_huge_offsets) {
   const byte_list hello = client_hello({});
-  for (const std::uint64_t offset : {std::uint64_t{65'536}, std::uint64_t{1} << 31, base::varint_max}) {
+  for (const std::uint64_t offset : {std::uint64_t{65'536}, std::uint64_t{1} << 31, base::varint_max - 3}) {
     analysis a;
     byte_list payload = crypto_frame(offset, byte_list{1, 2, 3});
     append(payload, crypto_frame(0, hello));
@@ -170,6 +170,9 @@ TEST(hello_reader, counts_crypto_data_at_huge_offsets) {
     EXPECT_EQ(b.anomalies(drop_reason::quic_crypto_too_far), 1u);
     EXPECT_FALSE(b.only().facts.known);
   }
+  analysis c;  // RFC 9000 19.6: no stream is longer than 2^62 - 1
+  c.to_server(initial(engine(), {}, crypto_frame(base::varint_max, byte_list{1})));
+  EXPECT_EQ(c.anomalies(drop_reason::quic_bad_frame), 1u);
 }
 
 TEST(hello_reader, gives_up_on_a_hello_larger_than_it_keeps) {
