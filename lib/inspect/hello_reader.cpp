@@ -226,8 +226,8 @@ void hello_reader::read_client_hello(connection& c, byte_view message) noexcept 
   c.facts.has_ja4 = true;
   if (hello.has_transport_parameters) {
     wire::transport_parameters announced;
-    c.facts.has_parameters = static_cast<bool>(wire::parse(hello.transport_parameters, wire::sender::client,
-                                                           wire::encoding_of(opened_version_), announced));
+    c.facts.has_parameters = static_cast<bool>(
+        wire::parse(hello.transport_parameters, wire::sender::client, wire::encoding_of(opened_version_), announced));
     if (c.facts.has_parameters)
       c.facts.parameters.assign(announced);
     else

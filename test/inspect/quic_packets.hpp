@@ -86,8 +86,8 @@ inline byte_list crypto_frame(std::uint64_t offset, base::byte_view data, std::u
 
 struct initial_spec {
   quic::wire::version_number version = quic::wire::version_1;
-  byte_list dcid = {1, 2, 3, 4, 5, 6, 7, 8};
-  byte_list scid = {9, 9, 9};
+  byte_list dcid = millrace::test::from_hex("0102030405060708");
+  byte_list scid = millrace::test::from_hex("090909");
   byte_list key_dcid;  // empty: dcid
   byte_list token;
   std::uint32_t packet_number = 0;
