@@ -2,7 +2,7 @@
 //
 // Shape    the version of the shared library that was loaded ("22.11.7"), which may be newer than the one compiled
 //          against. Needs no running EAL.
-// Tests    test/env/dpdk_version_test.cpp
+// Tests    test/app/build_info_test.cpp
 #pragma once
 
 #include <string>

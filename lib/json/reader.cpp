@@ -1,6 +1,8 @@
 // How it works: RapidJSON's iterative parser walks the text; `relay` stands between it and the caller's handler and
 // adds what it lacks: a limit of depth, and a judgement of texts (its own validation lets "\udc00" through, which
-// becomes bytes that are no UTF-8).
+// becomes bytes that are no UTF-8), and the value of numbers. Those come as text: its own exact conversion shifts by 64
+// bits for numbers of many digits before a zero, and its quick one is wrong in the last bit; std::from_chars is
+// neither.
 //
 // Memory: the parser keeps on its stack 8 bytes for each open level, and the text of the one string or number it is
 // reading. Unescaped text is never longer than its source, so a stack of max_bytes + 8 * (max_depth + 1) and a little
@@ -10,7 +12,8 @@
 // inside the text would end the document early and hide what follows, so the offset reached is compared with the size.
 #include "json/reader.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "json/rapidjson.hpp"
@@ -41,6 +44,20 @@ class view_stream {
   std::size_t PutEnd(char*) noexcept { return 0; }
 };
 
+// Of a number that no double holds: whether it is too large, not too near to zero. The power of ten of its first digit
+// that is not 0 tells.
+bool is_too_large(std::string_view text) noexcept {
+  const std::size_t mantissa = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), mantissa);
+  const std::size_t first = text.find_first_of("123456789");
+  std::int64_t exponent = 0;
+  if (mantissa < text.size()) {
+    const char* begin = text.data() + mantissa + (text[mantissa + 1] == '+' ? 2 : 1);
+    if (std::from_chars(begin, text.data() + text.size(), exponent).ec != std::errc()) return *begin != '-';
+  }
+  return static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) > -exponent;
+}
+
 class relay {
   handler& to_;
   std::uint32_t levels_left_;
@@ -55,6 +72,23 @@ class relay {
     --levels_left_;
     return true;
   }
+  // A value that is too near to zero for a double is zero; one that is too far from it is refused.
+  [[nodiscard]] bool number(std::string_view text) noexcept {
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    if (text.find_first_of(".eE") == std::string_view::npos && text != "-0") {  // no integer keeps that sign
+      std::int64_t integer = 0;
+      if (std::from_chars(begin, end, integer).ec == std::errc()) return to_.on_integer(integer);
+      std::uint64_t positive = 0;
+      if (*begin != '-' && std::from_chars(begin, end, positive).ec == std::errc()) return to_.on_unsigned(positive);
+    }
+    double value = 0;
+    if (std::from_chars(begin, end, value).ec != std::errc()) {
+      if (is_too_large(text)) return stop(read_errc::bad_number);
+      value = *begin == '-' ? -0.0 : 0.0;
+    }
+    return to_.on_double(value);
+  }
 
  public:
   using Ch = char;
@@ -64,15 +98,13 @@ class relay {
 
   bool Null() { return to_.on_null(); }
   bool Bool(bool v) { return to_.on_bool(v); }
-  bool Int(int v) { return to_.on_integer(v); }
-  bool Uint(unsigned v) { return to_.on_integer(v); }
-  bool Int64(std::int64_t v) { return to_.on_integer(v); }
-  bool Uint64(std::uint64_t v) {
-    return v <= std::uint64_t{std::numeric_limits<std::int64_t>::max()} ? to_.on_integer(static_cast<std::int64_t>(v))
-                                                                        : to_.on_unsigned(v);
-  }
-  bool Double(double v) { return to_.on_double(v); }
-  bool RawNumber(const char*, rapidjson::SizeType, bool) { return stop(read_errc::malformed); }  // not asked for
+  // Not called: numbers come as text.
+  bool Int(int) { return stop(read_errc::malformed); }
+  bool Uint(unsigned) { return stop(read_errc::malformed); }
+  bool Int64(std::int64_t) { return stop(read_errc::malformed); }
+  bool Uint64(std::uint64_t) { return stop(read_errc::malformed); }
+  bool Double(double) { return stop(read_errc::malformed); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return number({text, size}); }
   bool String(const char* text, rapidjson::SizeType size, bool) {
     const std::string_view view(text, size);
     return utf8_is_valid(view) ? to_.on_string(view) : stop(read_errc::bad_text);
@@ -135,7 +167,7 @@ read_result reader::read(base::byte_view text, handler& events) noexcept {
   rapid_reader rapid(&stack, stack.size);
   view_stream in(base::as_text(text));
   relay to(events, limits_.max_depth);
-  constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+  constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult got = rapid.Parse<flags>(in, to);
   if (got.IsError()) return {reason(got.Code(), to), static_cast<std::uint32_t>(got.Offset())};
   const auto end = static_cast<std::uint32_t>(in.Tell());

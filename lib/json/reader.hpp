@@ -50,7 +50,7 @@ class handler {
 
   [[nodiscard]] virtual bool on_null() noexcept { return true; }
   [[nodiscard]] virtual bool on_bool(bool) noexcept { return true; }
-  // Whatever is written without point and exponent and fits; else on_unsigned, else on_double.
+  // Whatever is written without point and exponent and fits, -0 apart; else on_unsigned, else on_double.
   [[nodiscard]] virtual bool on_integer(std::int64_t) noexcept { return true; }
   [[nodiscard]] virtual bool on_unsigned(std::uint64_t) noexcept { return true; }  // 2^63 .. 2^64-1
   [[nodiscard]] virtual bool on_double(double) noexcept { return true; }           // finite

@@ -82,8 +82,30 @@ TEST(reader, keeps_integers_exact_and_falls_back_to_doubles) {
   EXPECT_EQ(read("1e3").said, "d:1000 ");
   EXPECT_EQ(read("1e-400").said, "d:0 ");
   EXPECT_EQ(read("1.7976931348623157e308").said, "d:1.7976931348623157e+308 ");
-  EXPECT_EQ(read("1e400").result.code, read_errc::bad_number);
-  EXPECT_EQ(read("-1e309").result.code, read_errc::bad_number);
+  EXPECT_EQ(read("-0.0").said, "d:-0 ");
+  EXPECT_EQ(read("-0").said, "d:-0 ");
+  EXPECT_EQ(read("0e-999999999999999999999").said, "d:0 ");
+  EXPECT_EQ(read("18446744073709551615770230368547759").said, "d:1.8446744073709552e+34 ");
+}
+
+TEST(reader, tells_too_large_from_too_near_to_zero) {
+  const std::string zeros(400, '0');
+  for (const std::string& text : {std::string("1e400"), std::string("-1e309"), std::string("9e308"), "1" + zeros,
+                                  "1" + zeros + ".5", "0." + zeros + "1e750", std::string("1e99999999999999999999")})
+    EXPECT_EQ(read(text).result.code, read_errc::bad_number) << text;
+  for (const std::string& text : {std::string("1e-400"), "0." + zeros + "1", "0." + zeros + "1e30",
+                                  std::string("1e-99999999999999999999"), std::string("0.001e-380")})
+    EXPECT_EQ(read(text).said, "d:0 ") << text;
+  EXPECT_EQ(read("-1e-400").said, "d:-0 ");
+  EXPECT_EQ(read("4.9e-324").said, "d:5e-324 ");
+}
+
+TEST(reader, rounds_to_the_nearest_double) {
+  // Halfway between two doubles, and one digit to either side of it: what a conversion in steps gets wrong.
+  EXPECT_EQ(read("9007199254740993.0").said, "d:9007199254740992 ");
+  EXPECT_EQ(read("9007199254740993.0000000000000000000000000000000000001").said, "d:9007199254740994 ");
+  EXPECT_EQ(read("9007199254740992.9999999999999999999999999999999999999").said, "d:9007199254740992 ");
+  EXPECT_EQ(read("2.2250738585072011e-308").said, "d:2.225073858507201e-308 ");
 }
 
 TEST(reader, reads_every_double_back_that_the_writer_writes) {
