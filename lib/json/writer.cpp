@@ -12,6 +12,7 @@
 #include <cmath>
 #include <new>
 
+#include "base/endian.hpp"
 #include "json/rapidjson.hpp"
 #include "json/utf8.hpp"
 
@@ -44,6 +45,18 @@ constexpr std::array<char, 256> escapes = [] {
   return table;
 }();
 
+// Whether eight bytes go out as they are: ASCII, and none of them a control character, a quote or a backslash.
+bool is_plain(std::uint64_t eight) noexcept {
+  constexpr std::uint64_t each = 0x0101'0101'0101'0101;
+  constexpr std::uint64_t tops = 0x80 * each;
+  // The top bit of each byte that is below `limit`, if all are below 0x80; a borrow can only add false alarms, and the
+  // slow path then finds nothing.
+  const auto below = [](std::uint64_t v, std::uint64_t limit) { return (v - limit * each) & ~v; };
+  const std::uint64_t odd =
+      eight | below(eight, 0x20) | below(eight ^ ('"' * each), 1) | below(eight ^ ('\\' * each), 1);
+  return (odd & tops) == 0;
+}
+
 void write_escape(sink& out, char escape, std::uint8_t byte) noexcept {
   constexpr std::string_view digits = "0123456789abcdef";
   if (escape != 'u') {
@@ -60,6 +73,10 @@ void write_string(sink& out, std::string_view text) noexcept {
   out.put('"');
   std::size_t clean = 0;  // bytes at the front of `text` that go out as they are
   while (clean < text.size()) {
+    while (text.size() - clean >= 8 &&
+           is_plain(base::load_le64(reinterpret_cast<const std::uint8_t*>(text.data()) + clean)))
+      clean += 8;
+    if (clean == text.size()) break;
     const auto byte = static_cast<std::uint8_t>(text[clean]);
     const char escape = escapes[byte];
     if (escape == 0) {

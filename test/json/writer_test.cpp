@@ -104,6 +104,21 @@ TEST(writer, escapes_quotes_backslashes_and_controls) {
             R"({"k\"\n":1})");
 }
 
+TEST(writer, finds_what_needs_an_escape_at_every_place_of_a_long_text) {
+  const std::string plain = "abcdefghijklmnopqrstuvwxyz !#[]^_`{|}~";
+  for (std::size_t size = 0; size <= plain.size(); ++size)
+    EXPECT_EQ(one(std::string_view(plain).substr(0, size)), '"' + plain.substr(0, size) + '"');
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::string alone = one(std::string_view(std::string(1, static_cast<char>(byte))));
+    const std::string inner = alone.substr(1, alone.size() - 2);
+    for (std::size_t at = 0; at < plain.size(); ++at) {
+      std::string text = plain;
+      text[at] = static_cast<char>(byte);
+      ASSERT_EQ(one(std::string_view(text)), '"' + plain.substr(0, at) + inner + plain.substr(at + 1) + '"') << byte;
+    }
+  }
+}
+
 TEST(writer, keeps_utf8_and_replaces_each_broken_part_once) {
   EXPECT_EQ(one("na\xC3\xAFve \xF0\x9F\x98\x80"), "\"na\xC3\xAFve \xF0\x9F\x98\x80\"");
   const std::string r = "\xEF\xBF\xBD";
