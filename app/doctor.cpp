@@ -87,7 +87,7 @@ void write(const std::vector<finding>& findings, json::writer& out) {
 base::outcome write_json(const std::vector<finding>& findings, const std::string& path) {
   const bool to_stdout = path == "-";
   std::FILE* file = to_stdout ? stdout : std::fopen(path.c_str(), "w");
-  if (file == nullptr) return base::failure{"--json " + path + ": " + std::strerror(errno), "", true};
+  if (file == nullptr) return base::failure{"--json " + path + ": " + std::strerror(errno), "", false};
   json::write_errc wrote = json::write_errc::ok;
   {
     json::file_sink sink(file);
@@ -112,6 +112,8 @@ int run_doctor(const invocation& call) {
       ->type_name("FILE");
   if (const auto status = parse_options(options, "doctor", call)) return *status;
 
+  if (!json.empty())
+    if (const auto writable = probe_result_path(json); !writable) return report(writable.error());
   const env::machine host = env::read_machine();
   const auto facts = gather(call, host);
   if (!facts) return report(facts.error());

@@ -58,12 +58,12 @@ class server : public testing::Test {
     tree_.put("/proc/meminfo", "MemTotal:       16384000 kB\nMemFree:         1000 kB\nMemAvailable:    4096000 kB\n");
     tree_.put("/proc/mounts",
               "proc /proc proc rw 0 0\nhugetlbfs /dev/huge\\040pages hugetlbfs rw,relatime,pagesize=2M 0 0\n"
-              "none /mnt/1g hugetlbfs ro,pagesize=1G 0 0\nbad line\n");
+              "none /dev/hugepages-1G hugetlbfs ro,pagesize=1G 0 0\nbad line\n");
     tree_.put("/dev/huge pages/rtemap_0", "");
     tree_.put("/dev/huge pages/millrace-99map_12", "");
     tree_.put("/dev/huge pages/readme", "");
     tree_.put("/dev/huge pages/map_1", "");
-    tree_.folder("/mnt/1g");
+    tree_.folder("/dev/hugepages-1G");
     tree_.put("/proc/self/cgroup", "0::/kubepods/pod1/c1\n");
     tree_.put("/sys/fs/cgroup/kubepods/pod1/c1/memory.max", "max\n");
     tree_.put("/sys/fs/cgroup/kubepods/pod1/memory.max", "2147483648\n");

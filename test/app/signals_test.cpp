@@ -1,0 +1,35 @@
+#include "app/signals.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace millrace::app {
+namespace {
+
+TEST(stop_signals_death, set_the_flag_once_and_end_the_process_the_second_time) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const int first : {SIGINT, SIGTERM})
+    for (const int second : {SIGINT, SIGTERM})
+      EXPECT_EXIT(
+          {
+            install_stop_signals();
+            if (stop_requested()) ::_exit(1);
+            ::raise(first);
+            if (!stop_requested()) ::_exit(2);
+            ::raise(second);
+            ::_exit(3);
+          },
+          testing::KilledBySignal(second), "");
+}
+
+TEST(stop_signals, survive_a_closed_pipe) {
+  install_stop_signals();
+  ::raise(SIGPIPE);
+  EXPECT_FALSE(stop_requested());
+  request_stop();
+  EXPECT_TRUE(stop_requested());
+}
+
+}  // namespace
+}  // namespace millrace::app
