@@ -17,8 +17,9 @@ using base::byte_view;
 using base::parse_errc;
 using base::parse_status;
 
-constexpr std::uint8_t long_bit = 0x80;   // RFC 8999 5.1
-constexpr std::uint8_t fixed_bit = 0x40;  // RFC 9000 17.2
+constexpr std::uint8_t long_bit = 0x80;            // RFC 8999 5.1
+constexpr std::uint8_t fixed_bit = 0x40;           // RFC 9000 17.2
+constexpr std::uint8_t gquic_names_itself = 0x03;  // a version, a version list or a reset: see gquic.cpp
 constexpr unsigned first_tagged_retry_draft = 25;
 constexpr std::size_t max_judged_versions = 16;  // of a Version Negotiation list, when judging what a payload is
 
@@ -58,76 +59,104 @@ packet_type long_type(std::uint8_t first, header_layout layout) noexcept {
   return types[layout == header_layout::rfc9369 ? (bits + 3) & 3 : bits];
 }
 
-// Puts `h` where the caller sees it although the packet is not whole; the caller of parse_packet still gets its IDs.
-parse_status cut_short(const packet_header& h, byte_view in, std::uint32_t at, packet_header& out) noexcept {
-  out = h;
-  out.packet_size = static_cast<std::uint32_t>(in.size());
-  return {parse_errc::bad_length, at};
+// What every long header begins with.
+struct long_start {
+  std::uint8_t first = 0;
+  version_number version = 0;
+  version_family family = version_family::unknown;
+  byte_view dcid;
+  byte_view scid;
+};
+
+// Writes a whole header, field by field into its place: put together elsewhere and copied, the copy's wide loads would
+// have to wait for the narrow stores in front of them, which costs as much as the parsing. The fields of one type only
+// are the caller's to add.
+void publish(const long_start& s, packet_type type, std::size_t packet_size, packet_header& out) noexcept {
+  out.type = type;
+  out.first_byte = s.first;
+  out.fixed_bit = (s.first & fixed_bit) != 0;
+  out.version = s.version;
+  out.family = s.family;
+  out.dcid = s.dcid;
+  out.scid = s.scid;
+  out.token = {};
+  out.retry_tag = {};
+  out.original_dcid = {};
+  out.versions = {};
+  out.length = 0;
+  out.pn_offset = 0;
+  out.packet_size = static_cast<std::uint32_t>(packet_size);
 }
 
-parse_status parse_version_negotiation(byte_view in, byte_reader& at, packet_header& h, packet_header& out) noexcept {
-  h.type = packet_type::version_negotiation;
+parse_status parse_version_negotiation(byte_view in, const byte_reader& at, const long_start& s,
+                                       packet_header& out) noexcept {
+  publish(s, packet_type::version_negotiation, in.size(), out);
   // RFC 8999 6: the list fills the datagram, and a list of nothing says nothing.
-  if (at.empty() || at.remaining() % 4 != 0) return cut_short(h, in, at.offset(), out);
-  h.versions = at.rest();
-  h.packet_size = static_cast<std::uint32_t>(in.size());
-  out = h;
+  if (at.empty() || at.remaining() % 4 != 0) return {parse_errc::bad_length, at.offset()};
+  out.versions = at.rest();
   return {};
 }
 
 // RFC 9000 17.2.5; the whole rest of the datagram is the packet.
-parse_status parse_retry(byte_view in, byte_reader& at, packet_header& h, packet_header& out) noexcept {
-  const unsigned draft = draft_of(h.version);
+parse_status parse_retry(byte_view in, byte_reader& at, const long_start& s, packet_header& out) noexcept {
+  const unsigned draft = draft_of(s.version);
+  byte_view original;
+  std::size_t tag = retry_tag_size;
   if (draft != 0 && draft < first_tagged_retry_draft) {
-    std::uint8_t size = 0;
-    if (!at.u8(size)) return {parse_errc::truncated, at.offset()};
-    if (size > max_cid_size) return {parse_errc::too_long, at.offset() - 1};
-    if (!at.bytes(size, h.original_dcid)) return {parse_errc::truncated, at.offset()};
-    h.token = at.rest();
-  } else {
-    if (at.remaining() < retry_tag_size) return {parse_errc::truncated, at.offset()};
-    h.token = at.rest().first(at.remaining() - retry_tag_size);
-    h.retry_tag = at.rest().last(retry_tag_size);
+    tag = 0;
+    const parse_status status = read_cid(at, max_cid_size, original);
+    if (!status) return status;
   }
-  h.packet_size = static_cast<std::uint32_t>(in.size());
-  out = h;
+  if (at.remaining() < tag) return {parse_errc::truncated, at.offset()};
+  publish(s, packet_type::retry, in.size(), out);
+  out.original_dcid = original;
+  out.token = at.rest().first(at.remaining() - tag);
+  out.retry_tag = at.rest().last(tag);
   return {};
 }
 
-// RFC 9000 17.2.2 to 17.2.4: the token of an Initial, and the length that all three share.
-parse_status parse_numbered(byte_view in, byte_reader& at, packet_header& h, packet_header& out) noexcept {
+// RFC 9000 17.2.2 to 17.2.4: the token of an Initial, and the length that all three share. A field that reaches beyond
+// the datagram is bad_length, and what stands in front of it is published all the same.
+parse_status parse_numbered(byte_view in, byte_reader& at, const long_start& s, packet_type type,
+                            packet_header& out) noexcept {
   std::uint32_t field = at.offset();
-  if (h.type == packet_type::initial) {
+  byte_view token;
+  if (type == packet_type::initial) {
     std::uint64_t token_size = 0;
     if (!at.varint(token_size)) return {parse_errc::truncated, field};
-    if (!at.bytes(token_size, h.token)) return cut_short(h, in, field, out);
+    if (!at.bytes(token_size, token)) {
+      publish(s, type, in.size(), out);
+      return {parse_errc::bad_length, field};
+    }
     field = at.offset();
   }
-  if (!at.varint(h.length)) return {parse_errc::truncated, field};
-  h.pn_offset = at.offset();
-  if (h.length > at.remaining()) return cut_short(h, in, field, out);
-  h.packet_size = h.pn_offset + static_cast<std::uint32_t>(h.length);
-  out = h;
-  return {};
+  std::uint64_t length = 0;
+  if (!at.varint(length)) return {parse_errc::truncated, field};
+  const bool fits = length <= at.remaining();
+  publish(s, type, fits ? at.offset() + static_cast<std::size_t>(length) : in.size(), out);
+  out.token = token;
+  out.length = length;
+  out.pn_offset = at.offset();
+  return fits ? parse_status{} : parse_status{parse_errc::bad_length, field};
 }
 
-parse_status parse_long(byte_view in, byte_reader& at, packet_header& h, packet_header& out) noexcept {
-  if (!at.u32(h.version)) return {parse_errc::truncated, at.offset()};
-  h.family = family_of(h.version);
-  const header_layout layout = layout_of(h.version);
+parse_status parse_long(byte_view in, packet_header& out) noexcept {
+  byte_reader at(in);
+  long_start s;
+  if (!at.u8(s.first) || !at.u32(s.version)) return {parse_errc::truncated, at.offset()};
+  s.family = family_of(s.version);
+  const header_layout layout = layout_of(s.version);
   const std::size_t limit = limits_cids(layout) ? max_cid_size : max_invariant_cid_size;
-  const parse_status status = layout == header_layout::nibbles ? read_nibble_cids(at, h.dcid, h.scid)  //
-                                                               : read_cids(at, limit, h.dcid, h.scid);
+  const parse_status status =
+      layout == header_layout::nibbles ? read_nibble_cids(at, s.dcid, s.scid) : read_cids(at, limit, s.dcid, s.scid);
   if (!status) return status;
-  if (h.version == negotiation_version) return parse_version_negotiation(in, at, h, out);
+  if (s.version == negotiation_version) return parse_version_negotiation(in, at, s, out);
   if (!limits_cids(layout)) {
-    h.type = packet_type::unknown_long;
-    h.packet_size = static_cast<std::uint32_t>(in.size());  // RFC 8999 knows no length: the datagram's end it is
-    out = h;
+    publish(s, packet_type::unknown_long, in.size(), out);  // RFC 8999 knows no length: the datagram's end it is
     return {};
   }
-  h.type = long_type(h.first_byte, layout);
-  return h.type == packet_type::retry ? parse_retry(in, at, h, out) : parse_numbered(in, at, h, out);
+  const packet_type type = long_type(s.first, layout);
+  return type == packet_type::retry ? parse_retry(in, at, s, out) : parse_numbered(in, at, s, type, out);
 }
 
 // ---- classify
@@ -171,6 +200,17 @@ bool plausible_first_datagram(byte_view payload, version_number version) noexcep
   return std::ranges::all_of(rest, [](std::uint8_t b) { return b == 0; });
 }
 
+// Apart, so that only those who need a header pay for making one.
+[[gnu::noinline]] bool parses(byte_view payload) noexcept {
+  packet_header header;
+  return static_cast<bool>(parse_packet(payload, header));
+}
+
+[[gnu::noinline]] bool is_gquic(byte_view payload) noexcept {
+  gquic_header header;
+  return parse_gquic(payload, header) && header.names_itself();
+}
+
 datagram_kind classify_long(byte_view payload) noexcept {
   if (payload.size() < 7) return datagram_kind::not_quic;  // RFC 8999 5.1: two empty IDs make 7 bytes
   const version_number version = base::load_be32(payload.data() + 1);
@@ -178,7 +218,6 @@ datagram_kind classify_long(byte_view payload) noexcept {
     return plausible_version_list(payload) ? datagram_kind::long_form : datagram_kind::not_quic;
   const bool fixed = (payload[0] & fixed_bit) != 0;
   byte_reader behind_version(payload.subspan(5));
-  packet_header header;
   bool is_quic = false;
   switch (family_of(version)) {
     case version_family::ietf_v1:
@@ -187,7 +226,7 @@ datagram_kind classify_long(byte_view payload) noexcept {
     case version_family::mvfst:
     case version_family::google_tls:
     case version_family::google_q050:
-      is_quic = fixed || parse_packet(payload, header);
+      is_quic = fixed || parses(payload);
       break;
     case version_family::google_q046:
       return fixed ? datagram_kind::gquic : datagram_kind::not_quic;
@@ -207,14 +246,13 @@ datagram_kind classify_long(byte_view payload) noexcept {
 }  // namespace
 
 parse_status parse_packet(byte_view in, packet_header& out) noexcept {
-  byte_reader at(in);
-  packet_header h;
-  if (!at.u8(h.first_byte)) return {parse_errc::truncated, 0};
-  h.fixed_bit = (h.first_byte & fixed_bit) != 0;
-  if (h.is_long()) return parse_long(in, at, h, out);
-  h.type = packet_type::one_rtt;
-  h.packet_size = static_cast<std::uint32_t>(in.size());  // RFC 9000 12.2: nothing can follow a short header
-  out = h;
+  if (in.empty()) return {parse_errc::truncated, 0};
+  const std::uint8_t first = in[0];
+  if ((first & long_bit) != 0) return parse_long(in, out);
+  out = packet_header{.type = packet_type::one_rtt,
+                      .first_byte = first,
+                      .fixed_bit = (first & fixed_bit) != 0,
+                      .packet_size = static_cast<std::uint32_t>(in.size())};  // RFC 9000 12.2: nothing can follow
   return {};
 }
 
@@ -224,9 +262,8 @@ datagram_kind classify(byte_view payload) noexcept {
   if ((first & long_bit) != 0) return classify_long(payload);
   if ((first & fixed_bit) != 0)
     return payload.size() >= min_short_packet_size ? datagram_kind::short_form : datagram_kind::not_quic;
-  gquic_header header;
-  if (!parse_gquic(payload, header)) return datagram_kind::not_quic;
-  return header.names_itself() ? datagram_kind::gquic : datagram_kind::not_quic;
+  if ((first & gquic_names_itself) == 0) return datagram_kind::not_quic;
+  return is_gquic(payload) ? datagram_kind::gquic : datagram_kind::not_quic;
 }
 
 }  // namespace millrace::quic::wire

@@ -37,15 +37,15 @@ struct packet_header {
   bool fixed_bit = false;
   version_number version = 0;  // long headers
   version_family family = version_family::unknown;
-  base::byte_view dcid;           // long headers; empty for short ones
-  base::byte_view scid;           // long headers
-  base::byte_view token;          // Initial; Retry: the Retry token
-  base::byte_view retry_tag;      // Retry: the 16-byte integrity tag; empty in drafts before 25
-  base::byte_view original_dcid;  // Retry of drafts before 25 only: what the tag replaced
-  base::byte_view versions;       // Version Negotiation: 4 bytes each, at least one
-  std::uint64_t length = 0;       // Initial, 0-RTT, Handshake: packet number and payload
-  std::uint32_t pn_offset = 0;    // where the (protected) packet number begins; short headers: unknown, 0
-  std::uint32_t packet_size = 0;  // bytes of this packet; what follows is coalesced
+  base::byte_view dcid{};           // long headers; empty for short ones
+  base::byte_view scid{};           // long headers
+  base::byte_view token{};          // Initial; Retry: the Retry token
+  base::byte_view retry_tag{};      // Retry: the 16-byte integrity tag; empty in drafts before 25
+  base::byte_view original_dcid{};  // Retry of drafts before 25 only: what the tag replaced
+  base::byte_view versions{};       // Version Negotiation: 4 bytes each, at least one
+  std::uint64_t length = 0;         // Initial, 0-RTT, Handshake: packet number and payload
+  std::uint32_t pn_offset = 0;      // where the (protected) packet number begins; short headers: unknown, 0
+  std::uint32_t packet_size = 0;    // bytes of this packet; what follows is coalesced
   [[nodiscard]] bool is_long() const noexcept { return (first_byte & 0x80) != 0; }
 };
 
