@@ -1,0 +1,132 @@
+// Frames: a client's Initial as browsers fill it, ACKs of few and many ranges, transport parameters.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <vector>
+
+#include "quic/wire/frame_walker.hpp"
+#include "quic/wire/transport_parameters.hpp"
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::quic::wire;
+
+// 1162 bytes of frames: `pieces` CRYPTO frames that share 600 bytes of hello, then PADDING.
+std::vector<std::uint8_t> client_payload(std::size_t pieces) {
+  std::vector<std::uint8_t> out(1162, 0);
+  const std::vector<std::uint8_t> hello(600, 0x48);
+  base::byte_writer to(out);
+  const std::size_t each = hello.size() / pieces;
+  for (std::size_t i = 0; i < pieces; ++i)
+    if (!emit(to, crypto_frame{i * each, base::byte_view(hello).subspan(i * each, each)})) std::abort();
+  return out;
+}
+
+struct crypto_bytes : frame_visitor {
+  using frame_visitor::on;
+  std::size_t total = 0;
+  bool on(const crypto_frame& f) noexcept {
+    total += f.data.size();
+    return true;
+  }
+};
+
+void walk_initial(benchmark::State& state) {
+  const auto payload = client_payload(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) {
+    crypto_bytes visitor;
+    benchmark::DoNotOptimize(walk_frames(payload, packet_type::initial, visitor));
+    benchmark::DoNotOptimize(visitor.total);
+  }
+}
+
+std::vector<packet_range> ranges(std::size_t count) {
+  std::vector<packet_range> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t top = 100'000 + 10 * (count - i);
+    out.push_back({top - i % 5, top});
+  }
+  return out;
+}
+
+void emit_ack(benchmark::State& state) {
+  const auto all = ranges(static_cast<std::size_t>(state.range(0)));
+  const ack_to_send ack{.ranges = all, .delay = 125};
+  std::array<std::uint8_t, 2048> room{};
+  for (auto _ : state) {
+    base::byte_writer out(room);
+    benchmark::DoNotOptimize(emit(out, ack));
+    benchmark::ClobberMemory();
+  }
+}
+
+// Judging the frame and walking its ranges, as loss detection does.
+void parse_ack(benchmark::State& state) {
+  const auto all = ranges(static_cast<std::size_t>(state.range(0)));
+  std::array<std::uint8_t, 2048> room{};
+  base::byte_writer out(room);
+  if (!emit(out, ack_to_send{.ranges = all, .delay = 125})) std::abort();
+  for (auto _ : state) {
+    base::byte_reader in(out.written().subspan(1));
+    ack_frame f;
+    benchmark::DoNotOptimize(parse(in, frame_ack, f));
+    ack_range_reader reader(f);
+    packet_range range;
+    while (reader.next(range)) benchmark::DoNotOptimize(range);
+  }
+}
+
+transport_parameters typical() {
+  static const std::vector<std::uint8_t> cid(8, 0x33);
+  static const std::vector<std::uint8_t> versions = {0, 0, 0, 1, 0x6b, 0x33, 0x43, 0xcf};
+  transport_parameters p;
+  p.max_idle_timeout_ms = 30000;
+  p.max_udp_payload_size = 1472;
+  p.initial_max_data = 15728640;
+  p.initial_max_stream_data_bidi_local = p.initial_max_stream_data_bidi_remote = p.initial_max_stream_data_uni =
+      6291456;
+  p.initial_max_streams_bidi = 100;
+  p.initial_max_streams_uni = 103;
+  p.initial_source_connection_id = cid;
+  p.version_information = {version_1, versions};
+  p.max_datagram_frame_size = 65536;
+  for (const transport_parameter id :
+       {transport_parameter::max_idle_timeout, transport_parameter::max_udp_payload_size,
+        transport_parameter::initial_max_data, transport_parameter::initial_max_stream_data_bidi_local,
+        transport_parameter::initial_max_stream_data_bidi_remote, transport_parameter::initial_max_stream_data_uni,
+        transport_parameter::initial_max_streams_bidi, transport_parameter::initial_max_streams_uni,
+        transport_parameter::initial_source_connection_id, transport_parameter::version_information,
+        transport_parameter::max_datagram_frame_size, transport_parameter::grease_quic_bit})
+    p.set(id);
+  return p;
+}
+
+void emit_parameters(benchmark::State& state) {
+  const transport_parameters p = typical();
+  std::array<std::uint8_t, 512> room{};
+  for (auto _ : state) {
+    base::byte_writer out(room);
+    benchmark::DoNotOptimize(emit(out, p, sender::client));
+    benchmark::ClobberMemory();
+  }
+}
+
+void parse_parameters(benchmark::State& state) {
+  std::array<std::uint8_t, 512> room{};
+  base::byte_writer out(room);
+  if (!emit(out, typical(), sender::client)) std::abort();
+  transport_parameters p;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(parse(out.written(), sender::client, parameter_encoding::varints, p));
+    benchmark::DoNotOptimize(p);
+  }
+}
+
+BENCHMARK(walk_initial)->Name("quic_wire/walk_initial/crypto_frames")->Arg(1)->Arg(8)->Arg(30);
+BENCHMARK(emit_ack)->Name("quic_wire/emit_ack/ranges")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(parse_ack)->Name("quic_wire/parse_ack/ranges")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(emit_parameters)->Name("quic_wire/emit_transport_parameters");
+BENCHMARK(parse_parameters)->Name("quic_wire/parse_transport_parameters");
+
+}  // namespace
