@@ -1,6 +1,6 @@
 #include "env/preflight.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "env/text_file.hpp"
 
@@ -88,8 +88,11 @@ preflight_report preflight(const eal_vector& complete, const machine& host, cons
   check_devices(complete, host, need, report);
   check_memory(complete, host, need, report);
   // What the operator wrote wrong comes before what the machine lacks.
-  std::stable_partition(report.failures.begin(), report.failures.end(),
-                        [](const base::failure& f) { return f.unusable; });
+  std::vector<base::failure> ordered;
+  for (const bool unusable : {true, false})
+    for (const base::failure& failure : report.failures)
+      if (failure.unusable == unusable) ordered.push_back(failure);
+  report.failures = std::move(ordered);
   return report;
 }
 

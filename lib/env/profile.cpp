@@ -11,8 +11,10 @@ namespace millrace::env {
 namespace {
 
 constexpr std::string_view suffix = ".args";
+constexpr std::string_view control_character = "a control character: this is no text";
 
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 && !is_blank(c); }
 bool is_name_start(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) noexcept { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
@@ -106,8 +108,7 @@ class profile_reader {
   }
 
   void append_plain(place where, char c) {
-    if (static_cast<unsigned char>(c) < 0x20 && !is_blank(c))
-      return fail(where, "a control character: this is no text");
+    if (is_control(c)) return fail(where, control_character);
     append(where, std::string_view(&c, 1));
   }
 
@@ -144,7 +145,10 @@ class profile_reader {
     std::optional<std::string_view> otherwise;
     if (text_.substr(at_).starts_with(":-")) {
       const std::size_t from = at_ + 2;
-      while (!done() && peek() != '}' && peek() != '\n') take();
+      while (!done() && peek() != '}' && peek() != '\n') {
+        const place inside = here_;
+        if (is_control(take())) return fail(inside, control_character);
+      }
       otherwise = text_.substr(from, at_ - from);
       if (otherwise->find("${") != std::string_view::npos) return fail(where, "${...} inside a default");
     }

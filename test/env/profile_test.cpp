@@ -86,6 +86,7 @@ TEST(profile, says_where_it_stopped_reading) {
   EXPECT_EQ(refusal("a\\"), "p.args:1:2: a backslash with nothing behind it");
   EXPECT_EQ(refusal("-l 0\n--\nx"), "p.args:2:1: '--' ends the EAL arguments; a profile holds nothing else");
   EXPECT_EQ(refusal(std::string_view("ab\0c", 4)), "p.args:1:3: a control character: this is no text");
+  EXPECT_EQ(refusal("${NONE:-a\x01}"), "p.args:1:10: a control character: this is no text");
   EXPECT_EQ(refusal("'a\x01'"), "p.args:1:3: a control character: this is no text");
 }
 
