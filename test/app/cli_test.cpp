@@ -120,8 +120,8 @@ TEST_F(cli, doctor_writes_json) {
   const char* source = std::getenv("MILLRACE_SOURCE");
   if (source == nullptr || test::run({"/usr/bin/python3", "-c", "import jsonschema"}).status != 0)
     GTEST_SKIP() << "MILLRACE_SOURCE is not set, or python3-jsonschema is not installed";
-  const auto judged = test::run({"/usr/bin/python3", "-B", std::string(source) + "/scripts/validate_json", "doctor",
-                                 tree.path("/out.json")});
+  const auto judged = test::run(
+      {"/usr/bin/python3", "-B", std::string(source) + "/scripts/validate_json", "doctor", tree.path("/out.json")});
   EXPECT_EQ(judged.status, 0) << judged.out << judged.err;
 }
 
