@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "env/machine.hpp"
 #include "env/runtime_dir.hpp"
 #include "support/file_tree.hpp"
 #include "support/process.hpp"
@@ -253,6 +254,26 @@ TEST_F(cli_run, starts_again_after_it_was_killed) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_FALSE(std::filesystem::exists(dir));
   EXPECT_TRUE(std::filesystem::is_empty(runtime_.path("/dpdk")));
+}
+
+// Only hugepages without files come back by themselves.
+TEST_F(cli_run, starts_again_on_hugepages_after_it_was_killed) {
+  const env::machine host = env::read_machine();
+  if (host.free_hugepage_bytes() < std::uint64_t{512} << 20)
+    GTEST_SKIP() << "fewer than 512 MiB of hugepages are free: echo 256 > /proc/sys/vm/nr_hugepages";
+  for (const bool killed : {true, false}) {
+    words args = forward(killed ? "60" : "0.1");
+    args.insert(args.begin() + 1, "--in-memory");
+    args.insert(args.begin(), test::millrace_program());
+    test::child program(args, options_);
+    if (killed) {
+      const std::string dir = dir_of(program);
+      ASSERT_TRUE(program.wait_until([&] { return std::filesystem::exists(dir); })) << program.err();
+      program.signal(SIGKILL);
+    }
+    const auto result = program.wait();
+    EXPECT_EQ(result.status, killed ? -SIGKILL : 0) << result.err;
+  }
 }
 
 TEST_F(cli_run, runs_twice_at_the_same_time) {
