@@ -25,6 +25,13 @@ namespace millrace::buf {
 
 inline constexpr unsigned default_burst_pkts = 32;
 
+// What the driver said about received checksums. Virtual devices say nothing.
+enum class verdict : std::uint8_t { unknown, good, bad };
+struct checksum_verdict {
+  verdict ip = verdict::unknown;         // of the outermost IPv4 header
+  verdict transport = verdict::unknown;  // of UDP or TCP directly behind it
+};
+
 class burst {
  public:
   static constexpr unsigned capacity = 512;  // testpmd's largest as well
@@ -54,6 +61,18 @@ class burst {
   // The whole packet; copied into scratch when it is a chain, empty when it does not fit there.
   [[nodiscard]] base::byte_view flat(unsigned i, base::byte_span scratch) const noexcept {
     return flatten(slots_[i], scratch);
+  }
+  [[nodiscard]] checksum_verdict checksums(unsigned i) const noexcept {
+    const std::uint64_t flags = slots_[i]->ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+    if (flags == 0) [[likely]]
+      return {};
+    // "None" (both bits) means the field is wrong and the data sound: a packet of the same host. It counts as good.
+    const auto judged = [flags](std::uint64_t mask, std::uint64_t bad) {
+      const std::uint64_t bits = flags & mask;
+      return bits == 0 ? verdict::unknown : bits == bad ? verdict::bad : verdict::good;
+    };
+    return {.ip = judged(RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD),
+            .transport = judged(RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD)};
   }
   // For stages that rewrite headers in place; forwarding owns the packet alone.
   [[nodiscard]] base::byte_span writable_first(unsigned i) noexcept {

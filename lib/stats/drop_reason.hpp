@@ -57,6 +57,7 @@ namespace millrace::stats {
   X(udp_bad_checksum, "the UDP checksum is wrong")                                         \
   X(tcp_truncated, "the packet ends inside its TCP header")                                \
   X(tcp_bad_offset, "a TCP data offset below 20 or beyond the packet")                     \
+  X(tcp_bad_checksum, "the TCP checksum is wrong")                                         \
   X(no_service, "no service listens for it")                                               \
   /* QUIC */                                                                               \
   X(quic_truncated_header, "the datagram ends inside a QUIC header")                       \
