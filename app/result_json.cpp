@@ -154,6 +154,24 @@ void write_mempools(json::writer& out, const run_result& result) {
   out.end_array();
 }
 
+void write_classes(json::writer& out, const run_result& result) {
+  if (result.classes.empty()) return;
+  out.key("classes");
+  out.begin_object();
+  for (const auto& [name, n] : result.classes)
+    if (n != 0) out.member(name, n);
+  out.end_object();
+}
+
+void write_heap(json::writer& out, const std::optional<heap_figures>& heap) {
+  if (!heap) return;
+  out.key("heap_calls");
+  out.begin_object();
+  out.member("data_path", heap->data_path);
+  out.member("handshake", heap->handshake);
+  out.end_object();
+}
+
 struct close_file {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
@@ -204,11 +222,8 @@ void write_result(const run_result& result, json::writer& out) {
   write_stages(out, result);
   write_lcores(out, result);
   write_mempools(out, result);
-  out.key("heap_calls");
-  out.begin_object();
-  out.member("data_path", result.heap_calls.data_path);
-  out.member("handshake", result.heap_calls.handshake);
-  out.end_object();
+  write_classes(out, result);
+  write_heap(out, result.heap_calls);
   out.end_object();
 }
 

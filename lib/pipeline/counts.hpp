@@ -31,6 +31,7 @@ enum class count : std::uint8_t {
   measured_cycles,
   measured_busy_cycles,  // of passes that moved packets
   measured_pkts,
+  interrupted_passes,  // measured, yet left out: the kernel gave the CPU to somebody else meanwhile
   // sampled passes, one of sample_stride: where the cycles went, and how long packets are
   staged_pkts,
   staged_rx_cycles,

@@ -20,6 +20,18 @@ namespace millrace::pipeline {
 
 inline constexpr unsigned sample_stride = 64;  // passes; a power of two is not needed
 
+// A measured pass that took longer was not ours alone: the kernel gave the CPU away in between, for milliseconds, and
+// one such pass would outweigh thousands. A microsecond a packet is far above any mode's cost, a millisecond above any
+// idle sleep.
+class interruption_limit {
+  std::uint64_t cycles_per_us_ = env::tsc_hz() / 1'000'000;
+
+ public:
+  [[nodiscard]] bool is_exceeded(std::uint64_t cycles, unsigned pkts) const noexcept {
+    return cycles > cycles_per_us_ * (1000 + std::uint64_t{pkts});
+  }
+};
+
 // The least time between two stamps in a row.
 [[nodiscard]] inline std::uint64_t measure_stamp_cycles() noexcept {
   std::uint64_t least = UINT64_MAX;

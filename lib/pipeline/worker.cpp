@@ -132,17 +132,26 @@ inline void worker::after(unsigned moved) noexcept {
     idler_.on_empty();
 }
 
+// Adds a measured pass to the figures; false when it was interrupted and left out.
+inline bool worker::note_pass(std::uint64_t cycles, unsigned moved) noexcept {
+  if (limit_.is_exceeded(cycles, moved)) [[unlikely]] {
+    counters_.add(count::interrupted_passes, 1);
+    return false;
+  }
+  counters_.add(count::measured_cycles, cycles);
+  if (moved != 0) {
+    counters_.add(count::measured_busy_cycles, cycles);
+    counters_.add(count::measured_pkts, moved);
+  }
+  return true;
+}
+
 template <forward_mode Mode>
 [[gnu::noinline]] void worker::measured_pass() noexcept {
   stage_meter meter(stamp_cycles_);
   const unsigned moved = pass<Mode>(meter);
   after(moved);
-  const std::uint64_t cycles = meter.elapsed();
-  meter.report(counters_);
-  counters_.add(count::measured_cycles, cycles);
-  if (moved == 0) return;
-  counters_.add(count::measured_busy_cycles, cycles);
-  counters_.add(count::measured_pkts, moved);
+  if (note_pass(meter.elapsed(), moved)) meter.report(counters_);
 }
 
 template <forward_mode Mode, bool Exact>
@@ -156,11 +165,7 @@ void worker::slice_of() noexcept {
         const unsigned moved = pass<Mode>(none);
         after(moved);
         const std::uint64_t now = env::read_tsc();
-        counters_.add(count::measured_cycles, now - last);
-        if (moved != 0) {
-          counters_.add(count::measured_busy_cycles, now - last);
-          counters_.add(count::measured_pkts, moved);
-        }
+        note_pass(now - last, moved);
         last = now;
       }
     } else {

@@ -73,6 +73,7 @@ class worker {
   unsigned tx_retries_;
   idler idler_;
   std::uint64_t stamp_cycles_;
+  interruption_limit limit_;
   std::vector<worker_stream> streams_;
   std::unique_ptr<parse_work> parse_;  // mode parse only
   lcore_counters counters_;
@@ -96,6 +97,7 @@ class worker {
   unsigned transmit(const port::stream& to, std::uint64_t bytes) noexcept;
   unsigned retry(const port::stream& to) noexcept;
   void after(unsigned moved) noexcept;
+  bool note_pass(std::uint64_t cycles, unsigned moved) noexcept;
 };
 
 }  // namespace millrace::pipeline

@@ -62,7 +62,8 @@ run_result full() {
   r.cycles_per_packet = {{"rx", 20.25}, {"parse", 110.0}};
   r.lcores = {{1, 99.5, 12.5}, {2, 0, 0}};
   r.mempools = {{"packets-0", 8191, 2, 512, 0}};
-  r.heap_calls = {0, 120};
+  r.classes = {{"quic_initial", 7}, {"arp", 0}};
+  r.heap_calls = heap_figures{0, 120};
   return r;
 }
 
@@ -79,7 +80,7 @@ TEST(result_json, writes_every_member_in_the_order_of_its_page) {
           R"("conservation":{"rx":100,"originated":5,"tx":90,"delivered":3,"held":2,"dropped":10,"holds":true},)"
           R"("cycles_per_packet":{"rx":20.25,"parse":110},"lcores":[{"id":1,"busy_percent":99.5,"mpps":12.5},)"
           R"({"id":2,"busy_percent":0,"mpps":0}],"mempools":[{"name":"packets-0","size":8191,"in_use":2,)"
-          R"("high_water":512,"refused":0}],"heap_calls":{"data_path":0,"handshake":120}})");
+          R"("high_water":512,"refused":0}],"classes":{"quic_initial":7},"heap_calls":{"data_path":0,"handshake":120}})");
 }
 
 TEST(result_json, leaves_out_what_is_not_known_and_what_is_no_number) {

@@ -1,0 +1,289 @@
+// The role `fwd`: ports and pool by plan, an engine, and a control loop that prints.
+//
+// Order of the end, because each step needs the one before: workers stop, figures are read, rings are drained, the
+// engine goes, ports close (drivers give their packets back), the pool is counted, EAL goes.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <optional>
+#include <thread>
+
+#include "app/build_info.hpp"
+#include "app/fwd_options.hpp"
+#include "app/fwd_report.hpp"
+#include "app/role.hpp"
+#include "app/signals.hpp"
+#include "app/startup.hpp"
+#include "crypto/engine.hpp"
+#include "env/lcore.hpp"
+#include "loadgen/frame_generator.hpp"
+
+namespace millrace::app {
+namespace {
+
+using base::failure;
+using base::outcome;
+using clock = std::chrono::steady_clock;
+using pipeline::forward_mode;
+
+constexpr std::uint64_t max_distinct_frames = 4096;
+constexpr unsigned default_seed_bursts = 8;
+constexpr unsigned ring_slots = 1023;  // what a net_ring holds
+constexpr auto control_pause = std::chrono::milliseconds(5);
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+// Everything of a run, in the order it is made; it goes in the opposite order.
+struct fwd_run {
+  fwd_options options;
+  std::FILE* people = stdout;  // stderr where the JSON object has stdout to itself
+  port::plan plan;
+  std::optional<mem::packet_pool> pool;
+  std::deque<port::port> ports;
+  pipeline::frame_set frames;
+  std::optional<pipeline::engine> engine;
+  unsigned seed_bursts = 0;
+  pool_reading pool_seen;  // sampled while running
+};
+
+// Ports that the arguments name, for the memory estimate before EAL knows them.
+unsigned expected_ports(const std::vector<std::string>& eal_args) {
+  unsigned ports = 0;
+  for (const std::string& word : eal_args)
+    if (word.starts_with("--vdev") || word.starts_with("-a") || word.starts_with("--allow")) ++ports;
+  return ports == 0 ? 2 : ports;
+}
+
+// The frames that seeding and generating modes copy from: as many as there are, up to a few thousand.
+outcome make_frames(fwd_run& run) {
+  auto crypto = crypto::engine::make();
+  if (!crypto) return failure{"IPsec-MB cannot start on this CPU", ""};
+  auto made = loadgen::frame_generator::make(run.options.frames, *crypto);
+  if (!made) return made.error();
+  loadgen::frame_generator& generator = made.value();
+  std::vector<std::uint8_t> room(generator.largest_frame());
+  const std::uint64_t distinct = std::min(generator.cycle_frames(), max_distinct_frames);
+  for (std::uint64_t i = 0; i < distinct; ++i) {
+    const std::size_t size = generator.fill(i, room);
+    if (size == 0 || !run.frames.add(base::byte_view(room).first(size)))
+      return failure{"frame " + std::to_string(i) + " of --traffic cannot be made", ""};
+  }
+  return base::done{};
+}
+
+bool any_ring(const fwd_run& run) {
+  for (const port::port& p : run.ports)
+    if (p.facts().is_software_ring()) return true;
+  return false;
+}
+
+outcome open_ports(fwd_run& run, const env::eal& eal) {
+  auto facts = port::discover();
+  if (!facts) return facts.error();
+  for (const unsigned lcore : eal.worker_lcores()) run.options.engine.lcores.push_back(lcore);
+  const std::vector<unsigned>& lcores = run.options.engine.lcores;
+  for (const unsigned lcore : lcores) run.options.plan.workers.push_back({lcore, env::socket_of_lcore(lcore)});
+  if (lcores.empty()) run.options.plan.workers.push_back({eal.main_lcore(), env::socket_of_lcore(eal.main_lcore())});
+  auto planned = port::make_plan(facts.value(), run.options.plan);
+  if (!planned) return planned.error();
+  run.plan = std::move(planned.value());
+  auto pool = mem::packet_pool::make(run.plan.pool);
+  if (!pool) return pool.error();
+  run.pool.emplace(std::move(pool.value()));
+  for (const port::port_plan& how : run.plan.ports) {
+    auto opened = port::port::open(how, *run.pool);
+    if (!opened) return opened.error();
+    run.ports.push_back(std::move(opened.value()));
+    if (auto started = run.ports.back().start(); !started) return started.error();
+  }
+  return base::done{};
+}
+
+// Seeds, if asked, or if nothing would ever move without.
+void seed(fwd_run& run) {
+  const forward_mode mode = run.options.engine.work.mode;
+  const unsigned burst = run.options.engine.work.burst_pkts;
+  const bool needed = forwards(mode) && any_ring(run);
+  unsigned bursts = 0;
+  if (run.options.tx_first)
+    bursts = *run.options.tx_first;
+  else if (needed)
+    bursts = std::max(1u, std::min(default_seed_bursts, ring_slots / 2 / burst));
+  run.seed_bursts = bursts;
+  if (bursts == 0) {
+    if (needed) std::fputs("rings are empty and --tx-first is 0: nothing will move\n", run.people);
+    return;
+  }
+  const pipeline::seeded done = run.engine->seed(bursts);
+  std::fprintf(run.people, "%s %u burst%s of %u packets into each transmit queue: %llu queued, %llu refused (%s)\n",
+               run.options.tx_first ? "put" : "rings need packets to move: put", bursts, bursts == 1 ? "" : "s", burst,
+               static_cast<unsigned long long>(done.queued), static_cast<unsigned long long>(done.made - done.queued),
+               run.options.traffic.c_str());
+}
+
+pool_reading read_pool(fwd_run& run) {
+  const std::uint32_t in_use = run.pool->sample();
+  return {run.pool->name(), run.pool->size(), in_use, run.pool->high_water(), run.pool->refused()};
+}
+
+void print_period(fwd_run& run, std::vector<pipeline::figures>& last, double at_s, double period_s) {
+  const bool counted = counts_bytes(run.options.engine.work.mode);
+  const std::string text = period_text(at_s, read_window(*run.engine, last, period_s, counted), read_pool(run));
+  std::fputs(text.c_str(), run.people);
+  std::fflush(run.people);
+  last.clear();
+  for (std::size_t i = 0; i < run.engine->workers(); ++i) last.push_back(run.engine->of_worker(i));
+}
+
+// Until time is up or a signal came. Answers the seconds it took.
+base::result<double> measure(fwd_run& run) {
+  const double period = run.options.common.stats_period_s;
+  const double until = run.options.duration_s;
+  std::vector<pipeline::figures> last(run.engine->workers());
+  const clock::time_point start = clock::now();
+  if (auto started = run.engine->start(); !started) return started.error();
+  double now = 0;
+  double printed = 0;
+  for (;;) {
+    if (run.engine->has_lcores())
+      std::this_thread::sleep_for(control_pause);
+    else
+      run.engine->turn();
+    now = seconds_since(start);
+    if (stop_requested() || (until > 0 && now >= until)) break;
+    if (run.engine->has_lcores()) run.pool->sample();
+    if (period > 0 && now - printed >= period) {
+      print_period(run, last, now, now - printed);
+      printed = now;
+    }
+  }
+  run.pool->sample();
+  run.engine->stop();
+  return seconds_since(start);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const fwd_run& run) {
+  port::port_stats sum;
+  for (const port::port& p : run.ports) {
+    const port::port_stats one = p.stats();
+    sum.rx_missed += one.rx_missed;
+    sum.rx_errors += one.rx_errors;
+    sum.rx_no_mbuf += one.rx_no_mbuf;
+    // A ring counts what it refused as errors; the engine has counted that already.
+    if (!p.facts().is_software_ring()) sum.tx_errors += one.tx_errors;
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  const auto note = [&](const char* kind, std::uint64_t n) {
+    if (n != 0) found.emplace_back(kind, n);
+  };
+  note("rx_missed", sum.rx_missed);
+  note("rx_errors", sum.rx_errors);
+  note("rx_no_mbuf", sum.rx_no_mbuf);
+  note("tx_errors", sum.tx_errors);
+  return found;
+}
+
+// Takes the run apart and counts what is left.
+fwd_end finish(fwd_run& run, double seconds) {
+  fwd_end end;
+  end.window = read_window(*run.engine, {}, seconds, counts_bytes(run.options.engine.work.mode));
+  run.engine->drain();
+  end.total = run.engine->total();
+  end.driver_errors = driver_errors(run);
+  run.engine.reset();
+  run.ports.clear();
+  end.pool = read_pool(run);
+  return end;
+}
+
+void add_workload(const fwd_run& run, run_result& result) {
+  const pipeline::worker_settings& work = run.options.engine.work;
+  workload_parameters& w = result.workload;
+  w.add("mode", to_string(work.mode));
+  w.add("topology", to_string(run.options.engine.topology));
+  w.add("burst", work.burst_pkts);
+  std::vector<std::string> names;
+  for (const port::port_plan& p : run.plan.ports) names.push_back(p.facts.name);
+  w.add("ports", names);
+  w.add("rxq", run.options.plan.rxq);
+  w.add("txq", run.options.plan.txq);
+  w.add("tx_first", run.seed_bursts);
+  w.add("traffic", run.options.traffic);
+  w.add("flows", run.options.frames.flows);
+  w.add("size", run.options.frames.frame_size);
+  w.add("record_core_cycles", work.exact_cycles);
+  w.add("bytes", counts_bytes(work.mode) ? "counted" : "sampled");
+}
+
+int conclude(fwd_run& run, const fwd_end& end, bool hugepages) {
+  const std::string mode(to_string(run.options.engine.work.mode));
+  std::string title = "fwd " + mode + " over";
+  for (const port::port_plan& p : run.plan.ports) title += " " + p.facts.name;
+  std::fputs(summary_text(title, end).c_str(), run.people);
+  if (receives(run.options.engine.work.mode) && end.window.total()[pipeline::count::rx_pkts] == 0)
+    std::fputs("  nothing was received: are the ports linked, and does anybody send?\n", run.people);
+  if (!run.options.common.json.empty()) {
+    run_result result;
+    result.role = "fwd";
+    result.build = build_info(hugepages);
+    add_workload(run, result);
+    fill_result(end, result);
+    if (auto written = write_result(result, run.options.common.json); !written) return report(written.error());
+  }
+  if (const std::string broken = broken_promise(end); !broken.empty()) return report({broken, "", false});
+  return exit_done;
+}
+
+base::result<env::eal> start(const invocation& call, const fwd_options& options) {
+  eal_wish wish;
+  wish.verbose = options.common.verbose;
+  if (call.eal_args.empty()) {
+    auto loopback = profile_args("loopback");
+    if (!loopback) return loopback.error();
+    wish.default_args = std::move(loopback.value());
+  }
+  const unsigned ports = expected_ports(call.eal_args.empty() ? wish.default_args : call.eal_args);
+  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  wish.memory_bytes = mem::estimated_bytes(port::expected_pool(ports, workers, options.plan));
+  return start_eal(call, wish);
+}
+
+// With EAL running: from ports to the final figures. Everything made here is gone before EAL is.
+int forward(const fwd_options& options, const env::eal& eal) {
+  fwd_run run;
+  run.options = options;
+  if (options.common.json == "-") run.people = stderr;
+  if (auto made = make_frames(run); !made) return report(made.error());
+  if (auto opened = open_ports(run, eal); !opened) return report(opened.error());
+  std::vector<const port::port*> ports;
+  for (const port::port& p : run.ports) ports.push_back(&p);
+  run.options.engine.flows = options.frames.flows;
+  auto engine = pipeline::engine::make(run.options.engine, ports, *run.pool, run.frames);
+  if (!engine) return report(engine.error());
+  run.engine.emplace(std::move(engine.value()));
+  if (options.common.verbose)
+    std::fprintf(run.people, "%s%s", describe(run.plan).c_str(), run.engine->describe().c_str());
+  else
+    for (const std::string& warning : run.plan.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  seed(run);
+  const auto seconds = measure(run);
+  if (!seconds) return report(seconds.error());
+  const fwd_end end = finish(run, seconds.value());
+  return conclude(run, end, eal.hugepages());
+}
+
+}  // namespace
+
+int run_fwd(const invocation& call) {
+  fwd_options options;
+  if (const auto status = parse_fwd_options(call, options)) return *status;
+  if (const std::string& path = options.common.json; !path.empty())
+    if (auto writable = probe_result_path(path); !writable) return report(writable.error());
+  install_stop_signals();
+  auto eal = start(call, options);
+  if (!eal) return report(eal.error());
+  return forward(options, eal.value());
+}
+
+}  // namespace millrace::app

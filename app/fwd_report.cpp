@@ -1,0 +1,197 @@
+#include "app/fwd_report.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "mem/heap_counter.hpp"
+
+namespace millrace::app {
+namespace {
+
+using pipeline::count;
+using pipeline::figures;
+
+double per(std::uint64_t amount, double divisor) noexcept {
+  return divisor > 0 ? static_cast<double>(amount) / divisor : 0;
+}
+double ratio(std::uint64_t amount, std::uint64_t of) noexcept { return per(amount, static_cast<double>(of)); }
+
+struct traffic {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::uint64_t bytes_of(std::uint64_t packets, std::uint64_t counted, const figures& f, bool was_counted) noexcept {
+  if (was_counted) return counted;
+  return static_cast<std::uint64_t>(static_cast<double>(packets) *
+                                    ratio(f[count::sampled_bytes], f[count::staged_pkts]));
+}
+traffic received(const figures& f, bool counted) noexcept {
+  return {f[count::rx_pkts], bytes_of(f[count::rx_pkts], f[count::rx_bytes], f, counted)};
+}
+traffic sent(const figures& f, bool counted) noexcept {
+  return {f[count::tx_pkts], bytes_of(f[count::tx_pkts], f[count::tx_bytes], f, counted)};
+}
+double busy_percent(const figures& f) noexcept {
+  return 100 * ratio(f[count::measured_busy_cycles], f[count::measured_cycles]);
+}
+double cycles_per_packet(const figures& f) noexcept {
+  return ratio(f[count::measured_busy_cycles], f[count::measured_pkts]);
+}
+
+std::string rate_text(const char* word, const traffic& t, const fwd_window& w) {
+  return fmt::format("{} {:8.3f} Mpps {}{:7.2f} Gbit/s", word, per(t.packets, w.seconds) / 1e6,
+                     w.bytes_counted ? "" : "~", 8 * per(t.bytes, w.seconds) / 1e9);
+}
+
+std::string lcore_text(const lcore_window& l, const fwd_window& w) {
+  const figures& f = l.did;
+  std::string text = fmt::format("lcore {:<3} {}   {}", l.lcore, rate_text("rx", received(f, w.bytes_counted), w),
+                                 rate_text("tx", sent(f, w.bytes_counted), w));
+  if (f[count::rx_bursts] != 0)
+    fmt::format_to(std::back_inserter(text), "   {:5.1f} packets a burst",
+                   ratio(f[count::rx_pkts], f[count::rx_bursts]));
+  if (f[count::measured_pkts] != 0)
+    fmt::format_to(std::back_inserter(text), "   {:6.1f} cycles a packet", cycles_per_packet(f));
+  fmt::format_to(std::back_inserter(text), "   busy {:5.1f} %", busy_percent(f));
+  return text;
+}
+
+std::string drops_text(const figures& f) {
+  std::string text;
+  for (std::size_t i = 0; i < f.drops.size(); ++i)
+    if (f.drops[i] != 0)
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(static_cast<stats::drop_reason>(i)), f.drops[i]);
+  return text.empty() ? "none" : text;
+}
+
+std::string classes_text(const figures& f) {
+  std::string text;
+  for (std::size_t i = 0; i < f.classes.size(); ++i)
+    if (f.classes[i] != 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(static_cast<pipeline::traffic_class>(i)),
+                          f.classes[i]);
+  return text;
+}
+
+void add_balance(std::string& text, const figures& f) {
+  fmt::format_to(std::back_inserter(text), "  balance   rx {} + originated {} {} tx {} + held {} + dropped {}: {}\n",
+                 f[count::rx_pkts], f[count::originated_pkts], f.is_conserved() ? "=" : "!=", f[count::tx_pkts],
+                 f[count::held_pkts], f.dropped(),
+                 f.is_conserved() ? "every packet is accounted for" : "PACKETS ARE MISSING");
+}
+
+void add_stages(std::string& text, const figures& f) {
+  const std::uint64_t pkts = f[count::staged_pkts];
+  if (pkts == 0) return;
+  fmt::format_to(std::back_inserter(text), "  stages    receive {:.1f}, work {:.1f}, transmit {:.1f} cycles a packet\n",
+                 ratio(f[count::staged_rx_cycles], pkts), ratio(f[count::staged_work_cycles], pkts),
+                 ratio(f[count::staged_tx_cycles], pkts));
+  if (f[count::interrupted_passes] != 0)
+    fmt::format_to(std::back_inserter(text),
+                   "            {} measured passes were interrupted by the kernel and left out\n",
+                   f[count::interrupted_passes]);
+}
+
+}  // namespace
+
+figures fwd_window::total() const noexcept {
+  figures sum;
+  for (const lcore_window& l : lcores) sum += l.did;
+  return sum;
+}
+
+fwd_window read_window(const pipeline::engine& engine, const std::vector<figures>& since, double seconds,
+                       bool bytes_counted) {
+  fwd_window window{.seconds = seconds, .bytes_counted = bytes_counted, .lcores = {}};
+  for (std::size_t i = 0; i < engine.workers(); ++i) {
+    if (engine.streams_of(i).empty()) continue;
+    const figures now = engine.of_worker(i);
+    window.lcores.push_back({engine.lcore_of(i), i < since.size() ? now.since(since[i]) : now});
+  }
+  return window;
+}
+
+std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool) {
+  std::string text;
+  for (const lcore_window& l : period.lcores)
+    fmt::format_to(std::back_inserter(text), "{:7.1f} s  {}\n", at_s, lcore_text(l, period));
+  const figures sum = period.total();
+  fmt::format_to(std::back_inserter(text), "           pool {} free of {}   drops: {}\n", pool.size - pool.in_use,
+                 pool.size, drops_text(sum));
+  return text;
+}
+
+std::string summary_text(std::string_view title, const fwd_end& end) {
+  const fwd_window& w = end.window;
+  const figures did = w.total();
+  const traffic rx = received(did, w.bytes_counted);
+  const traffic tx = sent(did, w.bytes_counted);
+  std::string text = fmt::format("{}, {:.2f} s\n", title, w.seconds);
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "  {}   {} packets\n", rate_text("received", rx, w), rx.packets);
+  fmt::format_to(out, "  {}   {} packets\n", rate_text("sent    ", tx, w), tx.packets);
+  for (const lcore_window& l : w.lcores) fmt::format_to(out, "  {}\n", lcore_text(l, w));
+  add_stages(text, did);
+  if (const std::string classes = classes_text(did); !classes.empty())
+    fmt::format_to(out, "  classes   {}; {} QUIC packets in all\n", classes, did[count::quic_pkts]);
+  fmt::format_to(out, "  drops     {}\n", drops_text(end.total));
+  if (end.total[count::ungenerated_pkts] != 0)
+    fmt::format_to(out, "  not made  {} packets, the pool was empty\n", end.total[count::ungenerated_pkts]);
+  for (const auto& [kind, n] : end.driver_errors) fmt::format_to(out, "  driver    {} {}\n", kind, n);
+  fmt::format_to(out, "  pool      {}: {} packets, {} in use at the end, at most {} seen in use, {} refused\n",
+                 end.pool.name, end.pool.size, end.pool.in_use, end.pool.high_water, end.pool.refused);
+  if (mem::heap_counter_present())
+    fmt::format_to(out, "  heap      {} calls on data-path lcores\n", did.heap_calls);
+  else
+    text += "  heap      not counted: this build's sanitizer brings its own\n";
+  if (!w.bytes_counted) text += "  bytes     ~ by the length of sampled bursts; this mode reads no lengths\n";
+  add_balance(text, end.total);
+  return text;
+}
+
+void fill_result(const fwd_end& end, run_result& out) {
+  const fwd_window& w = end.window;
+  const figures did = w.total();
+  const traffic rx = received(did, w.bytes_counted);
+  const traffic tx = sent(did, w.bytes_counted);
+  out.duration_s = w.seconds;
+  out.rx = {rx.packets, rx.bytes};
+  out.tx = {tx.packets, tx.bytes};
+  // What passes through is counted once: as received, or where nothing is received, as sent.
+  const traffic& through = rx.packets != 0 ? rx : tx;
+  out.rate.mpps = per(through.packets, w.seconds) / 1e6;
+  out.rate.gbps = 8 * per(through.bytes, w.seconds) / 1e9;
+  for (const auto& [kind, n] : end.driver_errors) out.add_error(kind, n);
+  if (end.total[count::ungenerated_pkts] != 0) out.add_error("ungenerated", end.total[count::ungenerated_pkts]);
+  for (std::size_t i = 0; i < out.drops.size(); ++i) out.drops[i] += end.total.drops[i];
+  out.conservation = {.rx = end.total[count::rx_pkts],
+                      .originated = end.total[count::originated_pkts],
+                      .tx = end.total[count::tx_pkts],
+                      .held = end.total[count::held_pkts],
+                      .dropped = end.total.dropped()};
+  if (did[count::measured_pkts] != 0) out.cycles_per_packet.emplace_back("total", cycles_per_packet(did));
+  if (const std::uint64_t pkts = did[count::staged_pkts]; pkts != 0) {
+    out.cycles_per_packet.emplace_back("rx", ratio(did[count::staged_rx_cycles], pkts));
+    out.cycles_per_packet.emplace_back("work", ratio(did[count::staged_work_cycles], pkts));
+    out.cycles_per_packet.emplace_back("tx", ratio(did[count::staged_tx_cycles], pkts));
+  }
+  for (const lcore_window& l : w.lcores)
+    out.lcores.push_back({l.lcore, busy_percent(l.did), per(l.did[count::rx_pkts], w.seconds) / 1e6});
+  out.mempools.push_back({end.pool.name, end.pool.size, end.pool.in_use, end.pool.high_water, end.pool.refused});
+  for (std::size_t i = 0; i < did.classes.size(); ++i)
+    if (did.classes[i] != 0)
+      out.classes.emplace_back(to_string(static_cast<pipeline::traffic_class>(i)), did.classes[i]);
+  if (mem::heap_counter_present()) out.heap_calls = heap_figures{.data_path = did.heap_calls, .handshake = 0};
+}
+
+std::string broken_promise(const fwd_end& end) {
+  if (!end.total.is_conserved()) return "packets are missing: the balance above does not hold";
+  if (end.pool.in_use != 0)
+    return std::to_string(end.pool.in_use) + " packets did not come back to the pool '" + end.pool.name + "'";
+  return {};
+}
+
+}  // namespace millrace::app
