@@ -2,7 +2,6 @@
 // capture is searched byte by byte for long headers rather than read as frames: what opens is authentic, so nothing
 // found this way can be a mistake, and this test needs no decoder.
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 #include "quic/protect/initials.hpp"
 #include "quic/protect/reference.hpp"
 #include "support/corpus.hpp"
+#include "support/json_map.hpp"
 #include "tls/ja4.hpp"
 
 using namespace millrace;
@@ -22,27 +22,18 @@ using test::to_hex;
 
 namespace {
 
-rapidjson::Document read_json(const std::string& name) {
-  const bytes text = test::read_file(test::corpus() / "vectors" / name);
-  rapidjson::Document document;
-  document.Parse(reinterpret_cast<const char*>(text.data()), text.size());
-  EXPECT_FALSE(document.HasParseError()) << name;
-  return document;
-}
-
-// Opens, reseals and compares one "client_initial" or "server_initial" of a vector file.
-void check_vector(crypto::engine& engine, const rapidjson::Value& vector, quic::wire::version_number version,
-                  const bytes& dcid, side sender) {
-  const bytes packet = from_hex(vector["packet"].GetString());
-  const bytes header = from_hex(vector["unprotected_header"].GetString());
-  bytes frames =
-      from_hex(vector.HasMember("payload") ? vector["payload"].GetString() : vector["crypto_frame"].GetString());
-  if (vector.HasMember("payload_len")) frames.resize(vector["payload_len"].GetUint());
-  const auto keys = test::derive(engine, version, dcid, sender);
+// Opens, reseals and compares "client_initial" or "server_initial" of a vector file.
+void check_vector(crypto::engine& engine, const test::json_map& json, const std::string& name,
+                  const quic::protect::packet_keys& keys) {
+  SCOPED_TRACE(name);
+  const bytes packet = from_hex(json[name + ".packet"]);
+  const bytes header = from_hex(json[name + ".unprotected_header"]);
+  bytes frames = from_hex(json[name + (json.has(name + ".payload") ? ".payload" : ".crypto_frame")]);
+  if (json.has(name + ".payload_len")) frames.resize(std::stoul(json[name + ".payload_len"]));
 
   const test::open_result opened = test::open_packet(engine, keys, packet);
   ASSERT_EQ(opened.code, open_errc::ok);
-  EXPECT_EQ(opened.packet_number, vector["packet_number"].GetUint64());
+  EXPECT_EQ(opened.packet_number, std::stoull(json[name + ".packet_number"]));
   EXPECT_EQ(to_hex(opened.frames), to_hex(frames));
 
   const unsigned pn_size = (header[0] & 3u) + 1;
@@ -54,15 +45,17 @@ void check_vector(crypto::engine& engine, const rapidjson::Value& vector, quic::
 
 void check_vectors(const std::string& name) {
   crypto::engine engine = test::make_engine();
-  const rapidjson::Document json = read_json(name);
-  const auto version = static_cast<quic::wire::version_number>(std::stoul(json["version"].GetString(), nullptr, 16));
-  const bytes dcid = from_hex(json["client_dcid"].GetString());
-  EXPECT_EQ(to_hex(test::derive(engine, version, dcid, side::client).iv), json["client_keys"]["iv"].GetString());
-  EXPECT_EQ(to_hex(test::derive(engine, version, dcid, side::server).iv), json["server_keys"]["iv"].GetString());
-  check_vector(engine, json["client_initial"], version, dcid, side::client);
-  check_vector(engine, json["server_initial"], version, dcid, side::server);
-  EXPECT_TRUE(quic::protect::verify_retry(engine, version, from_hex(json["retry"]["odcid"].GetString()),
-                                          from_hex(json["retry"]["packet"].GetString())));
+  const test::json_map json(test::read_file(test::corpus() / "vectors" / name));
+  const auto version = static_cast<quic::wire::version_number>(std::stoul(json["version"], nullptr, 16));
+  const bytes dcid = from_hex(json["client_dcid"]);
+  const auto client = test::derive(engine, version, dcid, side::client);
+  const auto server = test::derive(engine, version, dcid, side::server);
+  EXPECT_EQ(to_hex(client.iv), json["client_keys.iv"]);
+  EXPECT_EQ(to_hex(server.iv), json["server_keys.iv"]);
+  check_vector(engine, json, "client_initial", client);
+  check_vector(engine, json, "server_initial", server);
+  EXPECT_TRUE(
+      quic::protect::verify_retry(engine, version, from_hex(json["retry.odcid"]), from_hex(json["retry.packet"])));
 }
 
 struct connection {
