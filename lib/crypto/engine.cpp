@@ -10,7 +10,7 @@ namespace millrace::crypto {
 void engine::free_manager::operator()(IMB_MGR* manager) const noexcept { free_mb_mgr(manager); }
 
 std::optional<engine> engine::make(const engine_options& options) noexcept {
-  const std::uint64_t flags = (options.sha_ni ? 0 : IMB_FLAG_SHANI_OFF) | (options.gfni ? 0 : IMB_FLAG_GFNI_OFF);
+  const std::uint64_t flags = options.sha_ni ? 0 : IMB_FLAG_SHANI_OFF;
   engine made;
   made.cipher_.reset(alloc_mb_mgr(flags));
   made.hash_.reset(alloc_mb_mgr(flags));

@@ -22,10 +22,8 @@ namespace millrace::crypto {
 inline constexpr std::size_t sha256_size = 32;
 using sha256_digest = std::array<std::uint8_t, sha256_size>;
 
-// Instructions an engine may use beyond what the CPU must have; `false` takes the slower path for tests.
 struct engine_options {
-  bool sha_ni = true;
-  bool gfni = true;
+  bool sha_ni = true;  // false: as on a CPU without SHA instructions, for tests and for comparing
 };
 
 class engine {
