@@ -19,14 +19,20 @@ namespace {
 
 std::atomic<bool> started{false};
 
-// The directory EAL made, when removing it is our business: a secondary process uses its primary's, and after a
-// failure it may be that of another process which owns the prefix.
-std::string own_runtime_dir(bool running) {
+std::string runtime_dir() {
   const char* dir = rte_eal_get_runtime_dir();
-  if (dir == nullptr || *dir == '\0') return {};
-  const std::string path = dir;
-  if (running) return rte_eal_process_type() == RTE_PROC_PRIMARY ? path : std::string();
-  return pid_of_prefix(path.substr(path.rfind('/') + 1)) == ::getpid() ? path : std::string();
+  return dir == nullptr ? std::string() : std::string(dir);
+}
+
+// A folder of our pid is ours. Any other may be that of a running process which owns the prefix, and then it is not
+// empty: rmdir leaves it alone.
+void remove_after_failure() {
+  const std::string dir = runtime_dir();
+  if (dir.empty()) return;
+  if (pid_of_prefix(dir.substr(dir.rfind('/') + 1)) == ::getpid())
+    remove_tree(dir);
+  else
+    ::rmdir(dir.c_str());
 }
 
 }  // namespace
@@ -64,13 +70,12 @@ base::result<eal> eal::start(std::span<const std::string> args) {
     said = capture.finish().err;
   }
   if (initialised < 0) {
-    const std::string dir = own_runtime_dir(false);
-    if (!dir.empty()) remove_tree(dir);
+    remove_after_failure();
     return explain_eal_failure(said, error);
   }
   eal running;
   running.running_ = true;
-  running.runtime_dir_ = own_runtime_dir(true);
+  if (rte_eal_process_type() == RTE_PROC_PRIMARY) running.runtime_dir_ = runtime_dir();  // else it is the primary's
   running.messages_ = meaningful_lines(said);
   return running;
 }

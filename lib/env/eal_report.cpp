@@ -30,6 +30,7 @@ constexpr std::array noise = std::to_array<std::string_view>({
     "Static memory layout is selected",
     "Unregistering with invalid input parameter",
     "Error - exiting with code",
+    "Invalid 'command line' arguments",
     // net_tap without the kernel's multiq scheduler: rte_flow is off, which nothing here uses.
     "tap_nl_dump_ext_ack",
     "qdisc_create_multiq",
