@@ -8,10 +8,15 @@ std::atomic<bool> stop_flag{false};
 
 namespace {
 
-void on_stop(int) {
+std::atomic<bool> signalled{false};  // the flag may have been set by the role itself
+
+void on_stop(int number) {
+  const bool second = signalled.exchange(true, std::memory_order_relaxed);
   request_stop();
   ::signal(SIGINT, SIG_DFL);  // async-signal-safe
   ::signal(SIGTERM, SIG_DFL);
+  // Two that were pending together are both on their way here already.
+  if (second) ::raise(number);
 }
 
 }  // namespace
