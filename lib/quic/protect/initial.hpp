@@ -1,6 +1,6 @@
 // quic/protect/initial.hpp - opening and sealing Initial packets, and Retry integrity: keys anyone can derive.
 //
-// Shape    initial_keys holds one direction: AEAD key schedule, IV and header-protection key, derived from the
+// Shape    packet_keys holds one direction: AEAD key schedule, IV and header-protection key, derived from the
 //          client's first Destination Connection ID and the version. open_initial() removes header protection and
 //          decrypts into the caller's buffer, so captured bytes stay as they were.
 // Owner    keys own their schedules (by value, no heap).
@@ -23,7 +23,8 @@ struct packet_keys {
   std::array<std::uint8_t, 12> iv{};
 };
 
-// False when the version's initial salt is not public or not known to us; `out` is then untouched.
+// False when the version's initial salt is not public or not known to us; `out` is then untouched. Inside T050, T051
+// and Q050 packets the frames are gQUIC's (quic/wire/gquic_frame.hpp).
 [[nodiscard]] bool derive_initial_keys(crypto::engine& engine, wire::version_number version,
                                        base::byte_view client_dcid, side sender, packet_keys& out) noexcept;
 
