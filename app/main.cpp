@@ -16,6 +16,7 @@ namespace {
 // Each role adds its row together with its file.
 constexpr std::array roles = std::to_array<role>({
     {"fwd", "forward packets between ports in one of several modes, and measure it", run_fwd},
+    {"inspect", "who talks QUIC to what: captures and ports, analysed passively", run_inspect},
     {"doctor", "what this machine lacks for running millrace, and the command that mends it", run_doctor},
 });
 

@@ -88,23 +88,27 @@ CLI::Option* add_percent(CLI::App& options, const std::string& name, double& per
   return add_quantity(options, name, percent, what, parse_percent, "PERCENT", "a percentage from 0 to 100");
 }
 
-void add_common_options(CLI::App& options, common_options& common) {
-  options.add_option("--json", common.json, "write the result as JSON ('-': stdout)")->type_name("FILE");
-  add_seconds(options, "--stats-period", common.stats_period_s, "a line of statistics every so often; 0: none");
+void add_idle_option(CLI::App& options, idle_policy& policy_chosen) {
   const std::map<std::string, idle_policy> policies = {
       {"poll", idle_policy::poll}, {"pause", idle_policy::pause}, {"adaptive", idle_policy::adaptive}};
   options
       .add_option_function<std::string>(
           "--idle",
-          [&common, policies](const std::string& text) {
+          [&policy_chosen, policies](const std::string& text) {
             const auto policy = policies.find(text);
             if (policy == policies.end())
               throw CLI::ValidationError("--idle", "'" + text + "' is none of poll, pause, adaptive");
-            common.idle = policy->second;
+            policy_chosen = policy->second;
           },
           "what to do when nothing arrives: poll|pause|adaptive")
       ->type_name("POLICY")
       ->default_str("adaptive");
+}
+
+void add_common_options(CLI::App& options, common_options& common) {
+  options.add_option("--json", common.json, "write the result as JSON ('-': stdout)")->type_name("FILE");
+  add_seconds(options, "--stats-period", common.stats_period_s, "a line of statistics every so often; 0: none");
+  add_idle_option(options, common.idle);
   options.add_flag("--verbose", common.verbose, "show the effective EAL arguments and what was derived");
 }
 

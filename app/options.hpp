@@ -40,6 +40,8 @@ struct common_options {
   idle_policy idle = idle_policy::adaptive;
   bool verbose = false;
 };
+// --idle alone, for roles whose other options mean something else.
+void add_idle_option(CLI::App& options, idle_policy& policy_chosen);
 void add_common_options(CLI::App& options, common_options& common);
 
 // Nothing when the role is to run; else the exit status: 0 after --help, 2 after a refusal. The variables bound to the

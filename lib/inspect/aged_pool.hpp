@@ -87,6 +87,7 @@ class aged_pool {
 
   [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(records_.size()); }
   [[nodiscard]] std::uint32_t in_use() const noexcept { return fresh_.count + proven_.count; }
+  [[nodiscard]] std::uint32_t high_water() const noexcept { return untouched_; }  // the most in use at one time
   [[nodiscard]] std::uint32_t fresh_count() const noexcept { return fresh_.count; }
   [[nodiscard]] bool full() const noexcept { return unused_ == nil && untouched_ == records_.size(); }
   [[nodiscard]] std::uint32_t index_of(const Record& r) const noexcept {

@@ -165,6 +165,7 @@ void analyzer::finish() {
     report(*f);
     flows_.give(*f);
   }
+  now_ = 0;
 }
 
 }  // namespace millrace::inspect

@@ -13,6 +13,8 @@
 // Threads  one. Source  design, Inspect objects. Tests  test/inspect/analyzer_test.cpp, corpus pcap/quic
 #pragma once
 
+#include <algorithm>
+
 #include "inspect/quic_tracker.hpp"
 #include "net/wire/decode.hpp"
 
@@ -54,9 +56,17 @@ class analyzer {
 
   void on_packet(base::byte_view frame, net::wire::link_type link, std::uint64_t time_ns,
                  std::uint32_t original_length) noexcept;
+  // Time passes without frames: what has fallen silent is reported.
+  void on_time(std::uint64_t time_ns) noexcept {
+    now_ = std::max(now_, time_ns);
+    expire();
+  }
   // A frame that could not be handed in: counted as received and dropped.
   void refuse(stats::drop_reason why, std::uint32_t original_length) noexcept;
-  // Reports all that is still open, oldest first. The analyzer may go on afterwards.
+  // Something amiss that is no frame: a capture that ends inside a record.
+  void note(stats::drop_reason what) noexcept { counters_.anomalies.add(what); }
+  // Reports all that is still open, oldest first. The analyzer may go on afterwards, at any time: the tables' clock
+  // begins anew, as the next capture may be older than the last.
   void finish();
 
   [[nodiscard]] const counters& count() const noexcept { return counters_; }

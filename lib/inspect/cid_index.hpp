@@ -19,6 +19,7 @@
 namespace millrace::inspect {
 
 inline constexpr std::size_t cid_bytes = 20;  // RFC 9000 17.2
+inline constexpr std::size_t min_cid_alone = 4;  // shorter IDs are too likely to be met by chance
 inline constexpr unsigned max_same_cid = 4;
 
 // A connection ID by value.
@@ -95,6 +96,7 @@ class cid_index {
 
   [[nodiscard]] std::uint32_t lengths() const noexcept { return lengths_; }  // bit n: an ID of n bytes is known
   [[nodiscard]] std::uint32_t in_use() const noexcept { return in_use_; }
+  [[nodiscard]] std::uint32_t high_water() const noexcept { return untouched_; }  // the most in use at one time
   [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
 };
 

@@ -73,6 +73,7 @@ class hello_reader {
   // Google's hello in clear, Q0xx.
   void take_plain_chlo(connection& c, base::byte_view message) noexcept;
 
+  [[nodiscard]] const aged_pool<hello_assembly>& assemblies() const noexcept { return assemblies_; }
   [[nodiscard]] std::uint32_t assemblies_in_use() const noexcept { return assemblies_.in_use(); }
   [[nodiscard]] std::uint32_t blocks_in_use() const noexcept { return reassembly_.blocks_in_use(); }
 };

@@ -21,8 +21,6 @@ using base::byte_view;
 using quic::wire::packet_type;
 namespace wire = quic::wire;
 
-constexpr std::size_t min_cid_alone = 4;  // shorter IDs are too likely to be met by chance
-
 // Whether `d` can be a packet of `c` that its `owner` receives: the client may have moved, or (preferred address) the
 // server, not both.
 bool shares_end(const connection& c, cid_owner receiver, const datagram& d) noexcept {
@@ -131,6 +129,15 @@ quic_tracker::assignment quic_tracker::short_by_cid(byte_view payload, const dat
     });
   }
   return found;
+}
+
+bool quic_tracker::shows_id_of(const connection& c, const datagram& d) const noexcept {
+  bool shown = false;
+  cids_.for_each_of(c.cids, [&](const cid_index::entry& e) {
+    shown = shown || (e.id.size >= min_cid_alone && d.payload.size() > e.id.size &&
+                      e.id.equals(d.payload.subspan(1, e.id.size)));
+  });
+  return shown;
 }
 
 // Several connections share a 5-tuple: the one whose ID stands in the packet, or the newest when none does (IDs issued

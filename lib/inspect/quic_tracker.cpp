@@ -49,10 +49,11 @@ std::uint64_t& counter_of(packet_counts& p, packet_type type) noexcept {
   return p.unknown_long;
 }
 
-// RFC 9000 12.2: what is coalesced behind the first packet goes to the same connection, so it shows the same ID.
+// RFC 9000 12.2: what is coalesced behind the first packet goes to the same connection, so it shows the same ID. Where
+// that is long enough to be no accident, the fixed bit may be anything (RFC 9287).
 bool coalesces(byte_view rest, byte_view first_dcid) noexcept {
-  return (rest[0] & fixed_bit) != 0 && rest.size() > first_dcid.size() &&
-         std::equal(first_dcid.begin(), first_dcid.end(), rest.begin() + 1);
+  if ((rest[0] & fixed_bit) == 0 && first_dcid.size() < min_cid_alone) return false;
+  return rest.size() > first_dcid.size() && std::equal(first_dcid.begin(), first_dcid.end(), rest.begin() + 1);
 }
 
 }  // namespace
@@ -109,10 +110,12 @@ tracked quic_tracker::on_strange_short(flow& f, const datagram& d) noexcept {
 }
 
 void quic_tracker::on_short(connection& c, const datagram& d) noexcept {
-  // RFC 9287: a first byte of 0b00 is a packet too where the client has announced it; what the server announced nobody
-  // else can read.
-  const bool greased = c.facts.has_parameters && c.facts.parameters.has(parameter::grease_quic_bit);
-  if (((d.payload[0] & fixed_bit) == 0 && !greased) || d.wire_payload < wire::min_short_packet_size) [[unlikely]]
+  // RFC 9287: a first byte of 0b00 is a packet too where the receiver has announced it. What a server announced nobody
+  // else can read, so there the connection ID must tell.
+  const bool greased = (d.payload[0] & fixed_bit) == 0;
+  if (greased && !c.facts.parameters.has(parameter::grease_quic_bit) && !shows_id_of(c, d)) [[unlikely]]
+    counters_->anomalies.add(drop_reason::quic_junk);
+  else if (d.wire_payload < wire::min_short_packet_size) [[unlikely]]
     counters_->anomalies.add(drop_reason::quic_junk);
   else
     ++c.packets.one_rtt;

@@ -65,6 +65,8 @@ class quic_tracker {
   [[nodiscard]] assignment begin(flow& f, const quic::wire::packet_header& h, const datagram& d) noexcept;
   [[nodiscard]] connection* make(flow& f, const datagram& d) noexcept;
   [[nodiscard]] assignment short_by_cid(base::byte_view payload, const datagram& d) noexcept;
+  // Whether a short header shows one of the connection's IDs, of min_cid_alone bytes or more.
+  [[nodiscard]] bool shows_id_of(const connection& c, const datagram& d) const noexcept;
   [[nodiscard]] connection* short_among(connection& newest, const datagram& d) noexcept;
 
   // quic_tracker.cpp: what it tells.

@@ -77,7 +77,7 @@ void connection_table::add(const connection& c) {
 }
 
 void connection_table::print(std::FILE* out) {
-  if (!headed_ && rows_.size() == 1) return;  // the heading alone says nothing
+  if (rows() == 0) return;  // the heading alone says nothing
   headed_ = true;
   for (const row& r : rows_)
     for (std::size_t i = 0; i < columns; ++i) widths_[i] = std::max(widths_[i], r[i].size());

@@ -29,7 +29,8 @@ class connection_table {
  public:
   connection_table();
   void add(const connection& c);
-  [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
+  // Kept and not yet printed.
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_.size() - (headed_ ? 0 : 1); }
   // Writes the heading (the first time) and the rows, and forgets the rows.
   void print(std::FILE* out);
 };

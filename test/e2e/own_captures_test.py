@@ -28,13 +28,23 @@ def only_nonzero(counts):
     return {kind: count for kind, count in counts.items() if count}
 
 
+def without_guesses(flow):
+    """What tshark says of a flow, less what it cannot know: RFC 9000 15 reserves 0x?a?a?a?a, so such a packet has no
+    type, no keys and no ClientHello. tshark reads it as draft-29."""
+    if not all(int(version, 16) & 0x0F0F0F0F == 0x0A0A0A0A for version in flow['versions']):
+        return flow
+    packets = dict(flow['packets'])
+    packets['unknown_long'] = packets.pop('initial')
+    return {**flow, 'packets': packets, 'sni': None, 'alpn': None}
+
+
 class OwnCaptures(unittest.TestCase):
     maxDiff = None
 
     def check_quic(self, name, flows):
         found = [o for o in inspect(os.path.join(CAPTURES, name)) if o.get('proto') == 'quic']
         self.assertEqual(sorted((o['src'], o['dst']) for o in found), sorted((f['src'], f['dst']) for f in flows))
-        for flow in flows:
+        for flow in map(without_guesses, flows):
             with self.subTest(src=flow['src']):
                 one = next(o for o in found if (o['src'], o['dst']) == (flow['src'], flow['dst']))
                 for key in ('dcid', 'scid', 'sni', 'alpn'):

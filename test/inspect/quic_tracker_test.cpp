@@ -391,6 +391,21 @@ TEST(quic_tracker, takes_greased_short_headers_where_the_client_announced_them) 
   }
 }
 
+TEST(quic_tracker, takes_a_greased_short_header_that_shows_the_connections_id) {
+  analysis a;
+  a.to_server(hello_initial());
+  byte_list flight = server_initial(client_id, server_id, client_dcid, 0);
+  byte_list greased = short_packet(server_id);
+  greased[0] = 0x01;
+  a.to_client(flight);
+  a.to_server(greased);
+  byte_list handshake = sealed_long(1, 2, server_id, client_id);
+  append(handshake, greased);
+  a.to_server(handshake);
+  EXPECT_EQ(a.only().packets.one_rtt, 2u);
+  EXPECT_EQ(a.anomalies(drop_reason::quic_junk), 0u);
+}
+
 TEST(quic_tracker, names_gquic_and_reads_its_hello) {
   analysis a;
   byte_list packet = {0x0D, 1, 2, 3, 4, 5, 6, 7, 8, 'Q', '0', '4', '3', 1};

@@ -1,0 +1,210 @@
+// The role inspect: captures one after the other, or ports as EAL has them, until told to stop.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+
+#include "app/build_info.hpp"
+#include "app/inspect_capture.hpp"
+#include "app/inspect_live.hpp"
+#include "app/inspect_report.hpp"
+#include "app/options.hpp"
+#include "app/role.hpp"
+#include "app/signals.hpp"
+#include "app/startup.hpp"
+#include "app/table_memory.hpp"
+#include "crypto/random.hpp"
+#include "port/plan.hpp"
+
+namespace millrace::app {
+namespace {
+
+// Enough for one burst of the longest records that a capture may hold (256 KiB in buffers of 2 KiB).
+constexpr std::uint32_t capture_mbufs = 8191;
+
+struct inspect_options {
+  std::vector<std::string> captures;
+  live_options live;
+  bool live_wanted = false;
+  std::uint64_t max_flows = inspect::limits{}.max_flows;
+  std::uint64_t srmp_port = 5500;
+  std::string json;
+  std::string summary;
+  bool verbose = false;
+};
+
+constexpr std::uint64_t most_flows = 64u << 20;  // 64 Mi: some 120 GB
+
+void declare(CLI::App& app, inspect_options& o) {
+  app.add_option("CAPTURE", o.captures, "pcap and pcapng files, analysed one after the other")->type_name("FILE");
+  app.add_flag("--live", o.live_wanted, "receive from the ports that the EAL arguments give");
+  add_seconds(app, "--duration", o.live.duration_s, "end live analysis after this time; 0: at a signal");
+  add_seconds(app, "--idle-exit", o.live.idle_exit_s, "end live analysis when nothing arrived for so long; 0: never");
+  add_seconds(app, "--stats-period", o.live.stats_period_s, "a line of statistics every so often; 0: none");
+  add_idle_option(app, o.live.idle);
+  add_rate(app, "--max-flows", o.max_flows, "5-tuples, and QUIC connections, known at one time")->type_name("N");
+  add_rate(app, "--srmp-port", o.srmp_port, "UDP port whose datagrams are SRMP when frames fill them; 0: none")
+      ->type_name("PORT");
+  app.add_option("--json", o.json, "write one JSON object a line for each conversation ('-': stdout)")
+      ->type_name("FILE");
+  app.add_option("--summary", o.summary, "write the result of the run as one JSON object ('-': stdout)")
+      ->type_name("FILE");
+  app.add_flag("--verbose", o.verbose, "show the effective EAL arguments and how each capture was read");
+}
+
+std::optional<base::failure> refuse(const inspect_options& o) {
+  const auto unusable = [](std::string what, std::string hint) {
+    return base::failure{"inspect: " + std::move(what), std::move(hint), true};
+  };
+  if (o.max_flows == 0 || o.max_flows > most_flows)
+    return unusable(fmt::format("--max-flows {}: from 1 to {}", o.max_flows, most_flows), {});
+  if (o.srmp_port > 65'535) return unusable(fmt::format("--srmp-port {}: no such port", o.srmp_port), {});
+  if (o.live_wanted && !o.captures.empty())
+    return unusable("--live and " + o.captures.front() + " exclude each other",
+                    "captures are read to their end; leave one of the two out");
+  if (o.json == "-" && o.summary == "-")
+    return unusable("--json - and --summary - cannot both be stdout", "write one of them into a file");
+  return std::nullopt;
+}
+
+inspect::analyzer_options analyzer_options_of(const inspect_options& o) {
+  inspect::analyzer_options options;
+  options.caps.max_flows = static_cast<std::uint32_t>(o.max_flows);
+  options.caps.max_hellos = std::min(options.caps.max_hellos, options.caps.max_flows);
+  options.srmp_port = static_cast<std::uint16_t>(o.srmp_port);
+  return options;
+}
+
+mem::packet_pool_config capture_pool() { return {.name = "inspect_packets", .packets = capture_mbufs}; }
+
+// Everything that lives between the start of EAL and the end of the run.
+struct inspection {
+  const inspect_options& options;
+  inspect_report& report;
+  inspect::analyzer& analyzer;
+  inspect_run& run;
+  mem::heap_tally heap;
+};
+
+base::outcome read_captures(inspection& i, const std::vector<capture_file>& files, run_result& result) {
+  auto pool = mem::packet_pool::make(capture_pool());
+  if (!pool) return pool.error();
+  std::map<std::string, std::uint64_t> faults;
+  for (unsigned n = 0; n < files.size() && !stop_requested(); ++n) {
+    const capture_file& file = files[n];
+    i.report.set_capture(file.name());
+    const feed_result fed = feed_capture(file, n, pool.value(), i.analyzer, i.heap);
+    pool.value().sample();
+    i.analyzer.finish();
+    i.report.end_capture(files.size() > 1);
+    ++i.run.captures;
+    i.run.direct += fed.direct;
+    for (const auto& [kind, count] : fed.faults) faults[kind] += count;
+    if (fed.direct != 0)
+      fmt::print(stderr, "millrace: {}: {}; {} of {} records were read from the file itself\n", file.path(), fed.remark,
+                 fed.direct, fed.direct + fed.by_port);
+    else if (i.options.verbose)
+      fmt::print(stderr, "{}: {} records through its port\n", file.path(), fed.by_port);
+  }
+  i.run.faults.assign(faults.begin(), faults.end());
+  const mem::packet_pool& p = pool.value();
+  result.mempools.push_back({p.name(), p.size(), p.in_use(), p.high_water(), p.refused()});
+  return base::done{};
+}
+
+void describe_workload(run_result& result, const inspect_options& o) {
+  result.role = "inspect";
+  std::vector<std::string> names;
+  for (const std::string& path : o.captures) names.push_back(path.substr(path.find_last_of('/') + 1));
+  result.workload.add("captures", names);
+  result.workload.add("live", o.captures.empty());
+  result.workload.add("max_flows", o.max_flows);
+  result.workload.add("srmp_port", o.srmp_port);
+}
+
+// EAL runs. Answers the failure that ends the run, if one does.
+base::outcome analyse(const inspect_options& o, const std::vector<capture_file>& files, const env::eal& eal,
+                      inspect_report& report, run_result& result) {
+  auto engine = crypto::engine::make();
+  if (!engine) return base::failure{"IPsec-MB cannot start on this CPU", "millrace -- doctor"};
+  inspect::analyzer_options options = analyzer_options_of(o);
+  std::array<std::uint8_t, 8> seed{};
+  if (!crypto::random_bytes(seed)) return base::failure{"the kernel gives no random bytes", {}};
+  options.seed = base::load_le64(seed.data());
+
+  inspect_run run;
+  run.table_bytes = inspect::analyzer::bytes_needed(options.caps);
+  table_memory tables;
+  tables.take("inspect tables", run.table_bytes, eal.hugepages());
+  if (!tables)
+    return base::failure{
+        fmt::format("no memory for the tables: {} MiB for --max-flows {}", run.table_bytes >> 20, o.max_flows),
+        "a smaller --max-flows"};
+  inspect::analyzer analyzer(tables.bytes(), options, *engine, report);
+  inspection i{o, report, analyzer, run, {}};
+  const auto begin = std::chrono::steady_clock::now();
+  base::outcome done = o.captures.empty() ? watch_ports(o.live, analyzer, i.heap, report.people(), result)
+                                          : read_captures(i, files, result);
+  run.seconds = std::max(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 1e-9);
+  analyzer.finish();
+  if (auto written = report.finish(); !written && done) done = written.error();
+  if (!done) return done;
+  print_summary(report.people(), analyzer, report.totals(), run);
+
+  describe_workload(result, o);
+  result.build = build_info(eal.hugepages());
+  result.heap_calls.data_path = i.heap.calls.get();
+  fill_result(result, analyzer, run);
+  if (!o.summary.empty()) return write_result(result, o.summary);
+  return base::done{};
+}
+
+base::result<std::vector<capture_file>> open_all(const std::vector<std::string>& paths) {
+  std::vector<capture_file> files;
+  files.reserve(paths.size());
+  for (const std::string& path : paths) {  // all, before anything starts
+    auto file = capture_file::open(path);
+    if (!file) return file.error();
+    files.push_back(std::move(file.value()));
+  }
+  return files;
+}
+
+}  // namespace
+
+int run_inspect(const invocation& call) {
+  inspect_options o;
+  CLI::App app("passive analysis: who talks QUIC to what, from captures or from ports");
+  declare(app, o);
+  if (const auto status = parse_options(app, "inspect", call)) return *status;
+  if (const auto why = refuse(o)) return app::report(*why);
+  auto files = open_all(o.captures);
+  if (!files) return app::report(files.error());
+  if (o.captures.empty() && call.eal_args.empty())
+    return app::report({"inspect: nothing to look at: no capture is named and the EAL arguments give no port",
+                        "millrace -- inspect FILE   or   millrace @af_packet -- inspect --live", true});
+  inspect_report report;
+  if (const auto opened = report.open(o.json); !opened) return app::report(opened.error());
+  if (!o.summary.empty() && o.summary != "-") {
+    if (const auto possible = probe_result_path(o.summary); !possible) return app::report(possible.error());
+  }
+
+  install_stop_signals();
+  eal_wish wish;
+  wish.verbose = o.verbose;
+  wish.memory_bytes = inspect::analyzer::bytes_needed(analyzer_options_of(o).caps);
+  if (o.captures.empty()) {
+    wish.memory_bytes += mem::estimated_bytes(port::expected_pool(1, 1, live_plan_request()));
+  } else {
+    wish.memory_bytes += mem::estimated_bytes(capture_pool());
+    wish.default_args = {"--no-pci"};
+  }
+  auto eal = start_eal(call, wish);
+  if (!eal) return app::report(eal.error());
+  run_result result;
+  const base::outcome done = analyse(o, files.value(), eal.value(), report, result);
+  return done ? exit_done : app::report(done.error());
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,152 @@
+#include "app/inspect_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "inspect/json_object.hpp"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::size_t rows_at_once = 1000;  // of the table: then they are printed, so that memory stays bounded
+
+using stats::drop_reason;
+
+struct pool_figures {
+  const char* name;
+  std::uint64_t size;
+  std::uint64_t in_use;
+  std::uint64_t high_water;
+};
+
+std::array<pool_figures, 4> pools_of(const inspect::analyzer& a) {
+  const auto& flows = a.flows().pool();
+  const auto& connections = a.quic().pool();
+  const auto& ids = a.quic().cids();
+  const auto& hellos = a.quic().hellos().assemblies();
+  return {{{"inspect_flows", flows.capacity(), flows.in_use(), flows.high_water()},
+           {"inspect_connections", connections.capacity(), connections.in_use(), connections.high_water()},
+           {"inspect_cids", ids.capacity(), ids.in_use(), ids.high_water()},
+           {"inspect_hellos", hellos.capacity(), hellos.in_use(), hellos.high_water()}}};
+}
+
+void print_reasons(std::FILE* out, const char* heading, const stats::drop_counters& counters) {
+  if (counters.total() == 0) return;
+  fmt::print(out, "{}\n", heading);
+  for (std::size_t i = 0; i < stats::drop_reason_count; ++i) {
+    const auto reason = static_cast<drop_reason>(i);
+    if (counters.get(reason) != 0)
+      fmt::print(out, "  {:>10} {:<26} {}\n", counters.get(reason), to_string(reason), describe(reason));
+  }
+}
+
+}  // namespace
+
+base::outcome inspect_report::open(const std::string& path) {
+  path_ = path;
+  if (path.empty()) return base::done{};
+  std::FILE* to = stdout;
+  if (path == "-") {
+    people_ = stderr;
+    table_wanted_ = false;
+  } else {
+    file_.reset(std::fopen(path.c_str(), "w"));
+    if (!file_) return base::failure{"--json " + path + ": " + std::strerror(errno), {}, true};
+    to = file_.get();
+  }
+  sink_.emplace(to);
+  writer_.emplace(*sink_);
+  return base::done{};
+}
+
+void inspect_report::end_line() noexcept { broken_ = writer_->end_line() != json::write_errc::ok || broken_; }
+
+void inspect_report::on_connection(const inspect::connection& c) {
+  const mem::heap_watch apart(heap_);
+  ++(c.is_gquic ? totals_.gquic : totals_.quic);
+  if (c.facts.known && !c.is_gquic) ++totals_.with_hello;
+  totals_.quic_frames += c.datagrams;
+  if (writer_) {
+    inspect::write_object(c, capture_, *writer_);
+    end_line();
+  }
+  if (!table_wanted_) return;
+  table_.add(c);
+  if (table_.rows() >= rows_at_once) table_.print(people_);
+}
+
+void inspect_report::on_flow(const inspect::flow& f) {
+  const mem::heap_watch apart(heap_);
+  ++totals_.flows[static_cast<std::size_t>(f.kind)];
+  totals_.frames[static_cast<std::size_t>(f.kind)] += f.packets;
+  if (!writer_) return;
+  inspect::write_object(f, capture_, *writer_);
+  end_line();
+}
+
+void inspect_report::end_capture(bool named) {
+  if (!table_wanted_) return;
+  if (named)
+    fmt::print(people_, "{}== {}{}\n", name_shown_ ? "\n" : "", inspect::printable(capture_, 200),
+               table_.rows() == 0 ? ": no QUIC" : "");
+  name_shown_ = true;
+  table_.print(people_);
+  table_ = {};
+}
+
+base::outcome inspect_report::finish() {
+  if (table_wanted_) table_.print(people_);
+  if (!sink_) return base::done{};
+  if (!sink_->flush() || broken_ || (file_ && std::fflush(file_.get()) != 0))
+    return base::failure{"--json " + path_ + " could not be written", "is the disk full?"};
+  return base::done{};
+}
+
+void print_summary(std::FILE* out, const inspect::analyzer& a, const inspect_totals& totals, const inspect_run& run) {
+  const inspect::counters& c = a.count();
+  using inspect::flow_kind;
+  fmt::print(out, "\n{} frames, {} bytes", c.packets.get(), c.bytes.get());
+  if (run.captures != 0) fmt::print(out, " from {} capture{}", run.captures, run.captures == 1 ? "" : "s");
+  fmt::print(out, " in {:.3f} s\n", run.seconds);
+  fmt::print(out, "  {} QUIC connections ({} with their ClientHello), {} gQUIC: {} frames\n", totals.quic,
+             totals.with_hello, totals.gquic, totals.quic_frames);
+  const auto other = [&](const char* name, flow_kind kind) {
+    const auto i = static_cast<std::size_t>(kind);
+    fmt::print(out, "  {} {} flows: {} frames\n", totals.flows[i], name, totals.frames[i]);
+  };
+  other("TCP", flow_kind::tcp);
+  other("UDP", flow_kind::udp);
+  other("SRMP", flow_kind::srmp);
+  print_reasons(out, "dropped, as frames:", c.drops);
+  print_reasons(out, "noted inside frames that were analysed:", c.anomalies);
+  for (const auto& [kind, count] : run.faults) fmt::print(out, "  {:>10} {} in capture files\n", count, kind);
+  const std::uint64_t accounted = c.delivered.get() + c.drops.total();
+  fmt::print(out, "conservation: {} received = {} delivered + {} dropped: {}\n", c.packets.get(), c.delivered.get(),
+             c.drops.total(), c.packets.get() == accounted ? "holds" : "BROKEN");
+  fmt::print(out,
+             "tables: {:.1f} MiB for {} flows and as many connections; most in use {} and {}; {} flows and {} "
+             "connections gave way to new ones\n",
+             static_cast<double>(run.table_bytes) / (1 << 20), a.flows().pool().capacity(),
+             a.flows().pool().high_water(), a.quic().pool().high_water(), c.flows_evicted.get(),
+             c.connections_evicted.get());
+}
+
+void fill_result(run_result& result, const inspect::analyzer& a, const inspect_run& run) {
+  const inspect::counters& c = a.count();
+  result.duration_s = run.seconds;
+  result.rx = {c.packets.get(), c.bytes.get()};
+  result.rate.mpps = static_cast<double>(c.packets.get()) / run.seconds / 1e6;
+  result.rate.gbps = static_cast<double>(c.bytes.get()) * 8 / run.seconds / 1e9;
+  for (const auto& [kind, count] : run.faults) result.add_error(kind, count);
+  result.add_drops(c.drops);
+  result.add_drops(c.anomalies);
+  result.conservation.rx = c.packets.get();
+  result.conservation.delivered = c.delivered.get();
+  result.conservation.dropped = c.drops.total();
+  for (const pool_figures& p : pools_of(a)) result.mempools.push_back({p.name, p.size, p.in_use, p.high_water, 0});
+}
+
+}  // namespace millrace::app
