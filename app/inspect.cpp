@@ -154,7 +154,7 @@ base::outcome analyse(const inspect_options& o, const std::vector<capture_file>&
 
   describe_workload(result, o);
   result.build = build_info(eal.hugepages());
-  result.heap_calls.data_path = i.heap.calls.get();
+  if (mem::heap_counter_present()) result.heap_calls = heap_figures{.data_path = i.heap.calls.get(), .handshake = 0};
   fill_result(result, analyzer, run);
   if (!o.summary.empty()) return write_result(result, o.summary);
   return base::done{};

@@ -5,21 +5,23 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "app/signals.hpp"
 #include "buf/burst.hpp"
 #include "env/clock.hpp"
 #include "env/lcore.hpp"
+#include "pipeline/idle.hpp"
 #include "port/port.hpp"
 
 namespace millrace::app {
 namespace {
 
 constexpr std::size_t longest_frame = 65'536;
-constexpr unsigned polls_before_sleep = 1000;  // some 100 us of empty polls
-constexpr std::chrono::microseconds sleep_time{100};
+
+static_assert(static_cast<int>(idle_policy::poll) == static_cast<int>(pipeline::idle_policy::poll) &&
+                  static_cast<int>(idle_policy::adaptive) == static_cast<int>(pipeline::idle_policy::adaptive),
+              "one order, so that a cast translates");
 
 std::uint64_t wall_ns() {
   return static_cast<std::uint64_t>(
@@ -50,7 +52,6 @@ struct loop_state {
   buf::burst burst;
   std::uint64_t turns = 0;
   std::uint64_t busy_turns = 0;
-  unsigned idle_polls = 0;
 };
 
 // One turn over all queues; answers the frames that came.
@@ -76,12 +77,6 @@ unsigned turn(loop_state& s, inspect::analyzer& a, std::uint64_t now, mem::heap_
   return frames;
 }
 
-void rest(loop_state& s, idle_policy policy) {
-  if (policy == idle_policy::poll) return;
-  env::pause();
-  if (policy == idle_policy::adaptive && ++s.idle_polls >= polls_before_sleep) std::this_thread::sleep_for(sleep_time);
-}
-
 void print_period(std::FILE* out, double seconds, std::uint64_t frames, std::uint64_t bytes,
                   const inspect::analyzer& a) {
   fmt::print(out, "{:.3f} Mpps, {:.3f} Gbit/s, {} flows, {} QUIC connections, {} dropped in all\n",
@@ -92,6 +87,7 @@ void print_period(std::FILE* out, double seconds, std::uint64_t frames, std::uin
 
 void loop(const live_options& o, loop_state& s, inspect::analyzer& a, mem::heap_tally& heap, std::FILE* people) {
   const wall_clock clock;
+  pipeline::idler idle(static_cast<pipeline::idle_policy>(o.idle));
   const auto in_ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); };
   const std::uint64_t begin = clock.now();
   std::uint64_t last_frame = begin;
@@ -102,10 +98,10 @@ void loop(const live_options& o, loop_state& s, inspect::analyzer& a, mem::heap_
     const std::uint64_t now = clock.now();
     if (turn(s, a, now, heap) != 0) {
       last_frame = now;
-      s.idle_polls = 0;
+      idle.on_work();
     } else {
       a.on_time(now);
-      rest(s, o.idle);
+      idle.on_empty();
     }
     if (o.duration_s > 0 && now - begin >= in_ns(o.duration_s)) break;
     if (o.idle_exit_s > 0 && now - last_frame >= in_ns(o.idle_exit_s)) break;
