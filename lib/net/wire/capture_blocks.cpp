@@ -85,8 +85,11 @@ capture_reader::turn capture_reader::next_block() noexcept {
   if (type == block_section) {  // reads the same in either order; the order stands behind the length
     const bool was_big_endian = big_endian_;
     big_endian_ = base::load_be32(file_.data() + at_ + block_header_size) == byte_order_magic;
-    if (!big_endian_ && base::load_le32(file_.data() + at_ + block_header_size) != byte_order_magic)
-      return give_up(at_ == 0 ? capture_fault::not_a_capture : capture_fault::bad_block_length);
+    if (!big_endian_ && base::load_le32(file_.data() + at_ + block_header_size) != byte_order_magic) {
+      if (at_ == 0) return give_up(capture_fault::not_a_capture);
+      if (described_) return give_up(capture_fault::bad_block_length);
+      big_endian_ = was_big_endian;  // nothing was said in its section either
+    }
     libpcap_gave_up_ |= at_ != 0 && big_endian_ != was_big_endian;
   } else {
     type = u32(at_);
@@ -127,8 +130,9 @@ capture_reader::turn capture_reader::take_block(std::uint32_t type, std::size_t 
 // 4.1: byte order, version, section length (which the blocks make needless).
 capture_reader::turn capture_reader::take_section(std::size_t body, std::size_t body_end) noexcept {
   constexpr std::size_t fixed_size = 16;
-  if (body_end - body < fixed_size) return give_up(capture_fault::bad_block_length);
   const bool first = event_offset_ == 0;
+  if (!first && !described_) return turn::none;  // libpcap looks at no other block before it has an interface
+  if (body_end - body < fixed_size) return give_up(capture_fault::bad_block_length);
   if (u16(body + 4) != 1) return give_up(capture_fault::unknown_version);
   if (first) {
     const std::uint16_t minor = u16(body + 6);

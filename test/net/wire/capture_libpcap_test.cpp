@@ -107,6 +107,7 @@ std::vector<byte_list> seeds() {
     out.push_back(pcapng_file(big).packet(0, 1, ten).interface(1).packet(0, 2, ten).whole);
     out.push_back(
         pcapng_file(big).interface(1).section(1, 2).interface(1).section(1, 1).interface(1).packet(0, 2, ten).whole);
+    out.push_back(pcapng_file(big).section(1, 2).interface(1).packet(0, 2, ten).whole);
     byte_list turned = pcapng_file(big).interface(1).packet(0, 1, ten).whole;
     const byte_list other = pcapng_file(!big).interface(1).packet(0, 1, ten).whole;
     turned.insert(turned.end(), other.begin(), other.end());

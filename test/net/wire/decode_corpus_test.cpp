@@ -9,13 +9,13 @@
 // What is read differently on purpose stands in `exceptions`; one that is no longer needed fails too.
 
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "json/reader.hpp"
 #include "net/wire/capture.hpp"
 #include "net/wire/frames.hpp"
 #include "support/corpus.hpp"
@@ -46,6 +46,7 @@ const std::map<packet_key, std::string_view> exceptions = {
 };
 
 struct expectation {
+  std::string stack_text;          // as TShark has it
   std::vector<std::string> stack;  // names that are ours
   bool applications = false;       // the stack went on
   std::vector<std::string> ip4, ip6, udp, tcp;
@@ -133,22 +134,54 @@ void read_stack(std::string_view text, expectation& out) {
   }
 }
 
-expectation read_expectation(const rapidjson::Value& packet) {
-  expectation out;
-  read_stack(packet["stack"].GetString(), out);
-  const auto texts = [&](const char* key, std::vector<std::string>& list) {
-    if (packet.HasMember(key))
-      for (const auto& text : packet[key].GetArray()) list.emplace_back(text.GetString());
-  };
-  texts("ip4", out.ip4);
-  texts("ip6", out.ip6);
-  texts("udp", out.udp);
-  texts("tcp", out.tcp);
-  if (packet.HasMember("vlan"))
-    for (const auto& id : packet["vlan"].GetArray()) out.vlan.push_back(id.GetUint());
-  out.malformed = packet.HasMember("malformed") && packet["malformed"].GetBool();
-  return out;
-}
+// EXPECT.json: {"tool": "...", "files": {"NAME": [{"stack": "...", "ip4": ["..."], "vlan": [1], "malformed": true}]}}.
+class expectation_reader final : public json::handler {
+  int objects_ = 0;
+  std::string file_;
+  std::string key_;
+
+  static constexpr int inside_files = 2;
+  static constexpr int inside_packet = 3;
+
+  expectation& packet() { return files[file_].back(); }
+
+ public:
+  std::map<std::string, std::vector<expectation>> files;
+
+  bool on_begin_object() noexcept override {
+    if (++objects_ == inside_packet) files[file_].emplace_back();
+    return true;
+  }
+  bool on_end_object() noexcept override {
+    --objects_;
+    return true;
+  }
+  bool on_key(std::string_view name) noexcept override {
+    if (objects_ == inside_files) file_ = name;
+    if (objects_ == inside_packet) key_ = name;
+    return true;
+  }
+  bool on_string(std::string_view text) noexcept override {
+    if (objects_ != inside_packet) return true;
+    if (key_ == "stack") {
+      packet().stack_text = text;
+      read_stack(text, packet());
+    }
+    if (key_ == "ip4") packet().ip4.emplace_back(text);
+    if (key_ == "ip6") packet().ip6.emplace_back(text);
+    if (key_ == "udp") packet().udp.emplace_back(text);
+    if (key_ == "tcp") packet().tcp.emplace_back(text);
+    return true;
+  }
+  bool on_integer(std::int64_t value) noexcept override {
+    if (objects_ == inside_packet && key_ == "vlan") packet().vlan.push_back(static_cast<unsigned>(value));
+    return true;
+  }
+  bool on_bool(bool value) noexcept override {
+    if (objects_ == inside_packet && key_ == "malformed") packet().malformed = value;
+    return true;
+  }
+};
 
 std::string join_names(const std::vector<std::string>& names) {
   std::string out;
@@ -194,7 +227,8 @@ std::string compare_last(std::size_t count, const std::string& last, const std::
   return "";
 }
 
-std::string compare_vlans(const decoded& ours, const expectation& theirs, const std::string& stack_text) {
+std::string compare_vlans(const decoded& ours, const expectation& theirs) {
+  const std::string& stack_text = theirs.stack_text;
   // TShark's list leaves out the IDs of 802.1ad tags: the names of the tags in its stack say which these are.
   std::vector<unsigned> ids;
   std::size_t tag = 0;
@@ -214,10 +248,9 @@ std::string compare_vlans(const decoded& ours, const expectation& theirs, const 
   return ours.why == defect::none && ids.size() != theirs.vlan.size() ? "vlan: TShark has more" : "";
 }
 
-std::string compare(const decoded& ours, const rapidjson::Value& packet) {
-  const expectation theirs = read_expectation(packet);
+std::string compare(const decoded& ours, const expectation& theirs) {
   if (std::string why = compare_stack(ours, theirs); !why.empty()) return why;
-  if (std::string why = compare_vlans(ours, theirs, packet["stack"].GetString()); !why.empty()) return why;
+  if (std::string why = compare_vlans(ours, theirs); !why.empty()) return why;
 
   std::map<layer_kind, std::size_t> count;
   layer_kind ip = layer_kind::other;
@@ -246,14 +279,15 @@ std::string compare(const decoded& ours, const rapidjson::Value& packet) {
   return "";
 }
 
-void compare_file(const std::filesystem::path& path, const rapidjson::Value& packets, std::set<packet_key>& needed) {
+void compare_file(const std::filesystem::path& path, const std::vector<expectation>& packets,
+                  std::set<packet_key>& needed) {
   static std::set<std::string> names;  // keys outlive this call
   const std::string& name = *names.insert(path.filename().string()).first;
   const byte_list file = millrace::test::read_file(path);
   const auto reader = std::make_unique<capture_reader>(file);
   unsigned index = 0;
   for (; reader->next() == capture_event::record; ++index) {
-    ASSERT_LT(index, packets.Size()) << name;
+    ASSERT_LT(index, packets.size()) << name;
     const capture_record& record = reader->record();
     decoded ours = test::soiled();
     static_cast<void>(decode(record.data, from_linktype_number(record.link), ours));
@@ -267,7 +301,7 @@ void compare_file(const std::filesystem::path& path, const rapidjson::Value& pac
       EXPECT_EQ(difference, "") << name << " packet " << index << "\n" << test::facts(ours);
     }
   }
-  EXPECT_EQ(index, packets.Size()) << name;
+  EXPECT_EQ(index, packets.size()) << name;
 }
 
 TEST(decode_corpus, reads_encapsulations_as_tshark_does) {
@@ -276,11 +310,12 @@ TEST(decode_corpus, reads_encapsulations_as_tshark_does) {
   std::size_t files = 0;
   for (const auto& folder : std::filesystem::directory_iterator(millrace::test::corpus() / "pcap" / "encap")) {
     const byte_list text = millrace::test::read_file(folder.path() / "EXPECT.json");
-    rapidjson::Document document;
-    document.Parse(reinterpret_cast<const char*>(text.data()), text.size());
-    ASSERT_FALSE(document.HasParseError()) << folder.path();
-    for (const auto& file : document["files"].GetObject()) {
-      compare_file(folder.path() / file.name.GetString(), file.value, needed);
+    const json::read_limits limits{.max_bytes = 1024 * 1024};
+    std::vector<std::byte> scratch(json::reader::scratch_size(limits));
+    expectation_reader expected;
+    ASSERT_TRUE(json::reader(limits, scratch).read(text, expected)) << folder.path();
+    for (const auto& [name, packets] : expected.files) {
+      compare_file(folder.path() / name, packets, needed);
       ++files;
     }
   }
