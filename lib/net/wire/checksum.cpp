@@ -79,8 +79,10 @@ std::uint64_t sum_words_plain(base::byte_view in) noexcept {
 void internet_sum::add_pseudo_header(const base::ip_address& src, const base::ip_address& dst, std::uint8_t protocol,
                                      std::uint32_t length) noexcept {
   MILLRACE_ASSERT(src.family == dst.family && src.family != base::ip_family::none);
-  // RFC 768, RFC 8200 8.1: both end in length and protocol, widths apart, which the sum does not see.
-  sum_ += std::uint64_t{fold_sum(sum_words(src.bytes()))} + fold_sum(sum_words(dst.bytes()));
+  // RFC 768, RFC 8200 8.1: both end in length and protocol, widths apart, which the sum does not see. An IPv4 address
+  // has zeros behind its four bytes, so that one reading fits both.
+  for (std::size_t at = 0; at < src.octets.size(); at += 4)
+    sum_ += std::uint64_t{base::load_le32(src.octets.data() + at)} + base::load_le32(dst.octets.data() + at);
   sum_ += __builtin_bswap32(length);
   sum_ += __builtin_bswap16(protocol);
 }

@@ -42,6 +42,8 @@ class internet_sum {
   void add(const base::segments& in) noexcept {
     for (const base::byte_view part : in.parts()) add(part);
   }
+  // One more 16-bit word, in host order; where the bytes so far end inside a word it does not shift what comes next.
+  void add_word(std::uint16_t word) noexcept { sum_ += __builtin_bswap16(word); }
   // The pseudo-header of the addresses' family (both the same, not none). `length`: of the transport header and what
   // follows it. Does not shift what comes next.
   void add_pseudo_header(const base::ip_address& src, const base::ip_address& dst, std::uint8_t protocol,

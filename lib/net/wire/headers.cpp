@@ -7,26 +7,9 @@ namespace {
 
 constexpr std::size_t longest_ip_size = 65535;  // what a 16-bit length says
 
-// A header is built where nothing can fail, then written whole.
-template <std::size_t Size>
-[[nodiscard]] bool write(const std::array<std::uint8_t, Size>& header, base::byte_writer& out) noexcept {
-  return out.bytes(header);
-}
-
 [[nodiscard]] bool is_family(const base::ip_address& src, const base::ip_address& dst,
                              base::ip_family family) noexcept {
   return src.family == family && dst.family == family;
-}
-
-// Sum over a finished header (its checksum field zero) and the payload that will follow it.
-[[nodiscard]] std::uint16_t transport_checksum(base::byte_view header, std::uint8_t protocol,
-                                               const checksum_scope& scope) noexcept {
-  internet_sum sum;
-  sum.add_pseudo_header(scope.src, scope.dst, protocol,
-                        static_cast<std::uint32_t>(header.size() + scope.payload.size()));
-  sum.add(header);
-  sum.add(scope.payload);
-  return sum.checksum();
 }
 
 [[nodiscard]] bool is_sound(const checksum_scope& scope, std::size_t header_size) noexcept {
@@ -36,86 +19,112 @@ template <std::size_t Size>
 
 }  // namespace
 
+// Headers are written where they stay, from fields in registers; their checksums are summed from the same fields.
+// Summing the bytes just written would wait for the stores each time.
+
 bool emit(const ethernet_header& header, base::byte_writer& out) noexcept {
-  std::array<std::uint8_t, ethernet_header::encoded_size> bytes;
-  std::memcpy(bytes.data(), header.dst.octets.data(), 6);
-  std::memcpy(bytes.data() + 6, header.src.octets.data(), 6);
-  base::store_be16(bytes.data() + 12, header.type);
-  return write(bytes, out);
+  base::byte_span room;
+  if (!out.reserve(ethernet_header::encoded_size, room)) return false;
+  std::memcpy(room.data(), header.dst.octets.data(), 6);
+  std::memcpy(room.data() + 6, header.src.octets.data(), 6);
+  base::store_be16(room.data() + 12, header.type);
+  return true;
 }
 
 bool emit(const vlan_header& header, base::byte_writer& out) noexcept {
-  if (header.id > 0x0FFF || header.priority > 7) return false;
-  std::array<std::uint8_t, vlan_header::encoded_size> bytes;
-  base::store_be16(bytes.data(),
+  base::byte_span room;
+  if (header.id > 0x0FFF || header.priority > 7 || !out.reserve(vlan_header::encoded_size, room)) return false;
+  base::store_be16(room.data(),
                    static_cast<std::uint16_t>(header.priority << 13 | (header.drop_eligible ? 0x1000 : 0) | header.id));
-  base::store_be16(bytes.data() + 2, header.type);
-  return write(bytes, out);
+  base::store_be16(room.data() + 2, header.type);
+  return true;
 }
 
 bool emit(const ipv4_header& header, base::byte_writer& out) noexcept {
   if (!is_family(header.src, header.dst, base::ip_family::v4) || header.fragment_offset > 0x1FFF ||
       header.payload_size > longest_ip_size - ipv4_header::encoded_size)
     return false;
-  std::array<std::uint8_t, ipv4_header::encoded_size> bytes;
-  bytes[0] = 0x45;
-  bytes[1] = header.traffic_class;
-  base::store_be16(bytes.data() + 2, static_cast<std::uint16_t>(ipv4_header::encoded_size + header.payload_size));
-  base::store_be16(bytes.data() + 4, header.id);
-  base::store_be16(bytes.data() + 6,
-                   static_cast<std::uint16_t>((header.dont_fragment ? 0x4000 : 0) |
-                                              (header.more_fragments ? 0x2000 : 0) | header.fragment_offset));
-  bytes[8] = header.ttl;
-  bytes[9] = header.protocol;
-  base::store_be16(bytes.data() + 10, 0);
-  std::memcpy(bytes.data() + 12, header.src.octets.data(), 4);
-  std::memcpy(bytes.data() + 16, header.dst.octets.data(), 4);
-  base::store_be16(bytes.data() + 10, internet_checksum(bytes));
-  return write(bytes, out);
+  base::byte_span room;
+  if (!out.reserve(ipv4_header::encoded_size, room)) return false;
+  const auto first = static_cast<std::uint16_t>(0x4500 | header.traffic_class);
+  const auto total = static_cast<std::uint16_t>(ipv4_header::encoded_size + header.payload_size);
+  const auto fragment = static_cast<std::uint16_t>((header.dont_fragment ? 0x4000 : 0) |
+                                                   (header.more_fragments ? 0x2000 : 0) | header.fragment_offset);
+  const auto ttl_and_protocol = static_cast<std::uint16_t>(header.ttl << 8 | header.protocol);
+  internet_sum sum;
+  sum.add(header.src.bytes());
+  sum.add(header.dst.bytes());
+  for (const std::uint16_t word : {first, total, header.id, fragment, ttl_and_protocol}) sum.add_word(word);
+  base::store_be16(room.data(), first);
+  base::store_be16(room.data() + 2, total);
+  base::store_be16(room.data() + 4, header.id);
+  base::store_be16(room.data() + 6, fragment);
+  base::store_be16(room.data() + 8, ttl_and_protocol);
+  base::store_be16(room.data() + 10, sum.checksum());
+  std::memcpy(room.data() + 12, header.src.octets.data(), 4);
+  std::memcpy(room.data() + 16, header.dst.octets.data(), 4);
+  return true;
 }
 
 bool emit(const ipv6_header& header, base::byte_writer& out) noexcept {
   if (!is_family(header.src, header.dst, base::ip_family::v6) || header.flow_label > 0xF'FFFF ||
       header.payload_size > longest_ip_size)
     return false;
-  std::array<std::uint8_t, ipv6_header::encoded_size> bytes;
-  base::store_be32(bytes.data(), 6u << 28 | std::uint32_t{header.traffic_class} << 20 | header.flow_label);
-  base::store_be16(bytes.data() + 4, static_cast<std::uint16_t>(header.payload_size));
-  bytes[6] = header.next_header;
-  bytes[7] = header.hop_limit;
-  std::memcpy(bytes.data() + 8, header.src.octets.data(), 16);
-  std::memcpy(bytes.data() + 24, header.dst.octets.data(), 16);
-  return write(bytes, out);
+  base::byte_span room;
+  if (!out.reserve(ipv6_header::encoded_size, room)) return false;
+  base::store_be32(room.data(), 6u << 28 | std::uint32_t{header.traffic_class} << 20 | header.flow_label);
+  base::store_be16(room.data() + 4, static_cast<std::uint16_t>(header.payload_size));
+  room[6] = header.next_header;
+  room[7] = header.hop_limit;
+  std::memcpy(room.data() + 8, header.src.octets.data(), 16);
+  std::memcpy(room.data() + 24, header.dst.octets.data(), 16);
+  return true;
 }
 
 bool emit(const udp_header& header, const checksum_scope& scope, base::byte_writer& out) noexcept {
-  if (!is_sound(scope, udp_header::encoded_size)) return false;
-  std::array<std::uint8_t, udp_header::encoded_size> bytes{};
-  base::store_be16(bytes.data(), header.src_port);
-  base::store_be16(bytes.data() + 2, header.dst_port);
-  base::store_be16(bytes.data() + 4, static_cast<std::uint16_t>(udp_header::encoded_size + scope.payload.size()));
-  const std::uint16_t checksum = transport_checksum(bytes, ip_protocol::udp, scope);
-  base::store_be16(bytes.data() + 6, checksum == 0 ? 0xFFFF : checksum);  // RFC 768: 0 says that there is none
-  return write(bytes, out);
+  base::byte_span room;
+  if (!is_sound(scope, udp_header::encoded_size) || !out.reserve(udp_header::encoded_size, room)) return false;
+  const auto length = static_cast<std::uint16_t>(udp_header::encoded_size + scope.payload.size());
+  internet_sum sum;
+  sum.add_pseudo_header(scope.src, scope.dst, ip_protocol::udp, length);
+  for (const std::uint16_t word : {header.src_port, header.dst_port, length}) sum.add_word(word);
+  sum.add(scope.payload);
+  const std::uint16_t checksum = sum.checksum();
+  base::store_be16(room.data(), header.src_port);
+  base::store_be16(room.data() + 2, header.dst_port);
+  base::store_be16(room.data() + 4, length);
+  base::store_be16(room.data() + 6, checksum == 0 ? 0xFFFF : checksum);  // RFC 768: 0 says that there is none
+  return true;
 }
 
 bool emit(const tcp_header& header, const checksum_scope& scope, base::byte_writer& out) noexcept {
   const std::size_t size = encoded_size(header);
-  if (size > tcp_header::max_encoded_size || size % 4 != 0 || !is_sound(scope, size)) return false;
-  std::array<std::uint8_t, tcp_header::max_encoded_size> bytes{};
-  base::store_be16(bytes.data(), header.src_port);
-  base::store_be16(bytes.data() + 2, header.dst_port);
-  base::store_be32(bytes.data() + 4, header.sequence);
-  base::store_be32(bytes.data() + 8, header.acknowledgment);
-  bytes[12] = static_cast<std::uint8_t>(size / 4 << 4);
-  bytes[13] = header.flags;
-  base::store_be16(bytes.data() + 14, header.window);
-  base::store_be16(bytes.data() + 18, header.urgent);
+  base::byte_span room;
+  if (size > tcp_header::max_encoded_size || size % 4 != 0 || !is_sound(scope, size) || !out.reserve(size, room))
+    return false;
+  const auto offset_and_flags = static_cast<std::uint16_t>(size / 4 << 12 | header.flags);
+  internet_sum sum;
+  sum.add_pseudo_header(scope.src, scope.dst, ip_protocol::tcp,
+                        static_cast<std::uint32_t>(size + scope.payload.size()));
+  for (const std::uint32_t number : {header.sequence, header.acknowledgment}) {
+    sum.add_word(static_cast<std::uint16_t>(number >> 16));
+    sum.add_word(static_cast<std::uint16_t>(number));
+  }
+  for (const std::uint16_t word : {header.src_port, header.dst_port, offset_and_flags, header.window, header.urgent})
+    sum.add_word(word);
+  sum.add(header.options);
+  sum.add(scope.payload);
+  base::store_be16(room.data(), header.src_port);
+  base::store_be16(room.data() + 2, header.dst_port);
+  base::store_be32(room.data() + 4, header.sequence);
+  base::store_be32(room.data() + 8, header.acknowledgment);
+  base::store_be16(room.data() + 12, offset_and_flags);
+  base::store_be16(room.data() + 14, header.window);
+  base::store_be16(room.data() + 16, sum.checksum());
+  base::store_be16(room.data() + 18, header.urgent);
   if (!header.options.empty())
-    std::memcpy(bytes.data() + tcp_header::min_encoded_size, header.options.data(), header.options.size());
-  const base::byte_view whole = base::byte_view(bytes).first(size);
-  base::store_be16(bytes.data() + 16, transport_checksum(whole, ip_protocol::tcp, scope));
-  return out.bytes(whole);
+    std::memcpy(room.data() + tcp_header::min_encoded_size, header.options.data(), header.options.size());
+  return true;
 }
 
 std::size_t frame_headers_size(const frame_spec& spec) noexcept {

@@ -95,6 +95,16 @@ TEST(internet_checksum, folds_the_largest_sum) {
   EXPECT_EQ(fold_sum(0x1'FFFF'FFFF), 1);
 }
 
+TEST(internet_checksum, takes_words_wherever_bytes_have_ended) {
+  const byte_list odd = from_hex("010203");
+  const byte_list rest = from_hex("0405");
+  internet_sum sum;
+  sum.add(odd);
+  sum.add_word(0xABCD);
+  sum.add(rest);
+  EXPECT_EQ(sum.checksum(), reference(from_hex("0102030405 00 abcd")));
+}
+
 TEST(update_checksum, gives_the_example_of_rfc_1624) {
   // RFC 1624 4: checksum dd2f, a word 5555 becomes 3285: the new checksum is 0000, not ffff.
   EXPECT_EQ(update_checksum(0xdd2f, std::uint16_t{0x5555}, std::uint16_t{0x3285}), 0x0000);
