@@ -135,7 +135,8 @@ bool emit_version_negotiation(byte_writer& out, std::uint8_t random, byte_view d
   if (versions.empty() || dcid.size() > max_invariant_cid_size || scid.size() > max_invariant_cid_size ||
       !out.reserve(long_start_size(dcid, scid) + 4 * versions.size(), room))
     return false;
-  // RFC 9000 17.2.1: the fixed bit should be set, so that a demultiplexer (RFC 7983) still knows QUIC.
+  // RFC 8999 6 leaves seven bits free; RFC 9000 17.2.1: the fixed one should be set, so that a demultiplexer (RFC 7983)
+  // still knows QUIC.
   std::uint8_t* at =
       put_long_start(room.data(), static_cast<std::uint8_t>(long_form | random), negotiation_version, dcid, scid);
   for (const version_number v : versions) {

@@ -43,7 +43,7 @@ struct short_header {
 [[nodiscard]] bool emit(base::byte_writer& out, const short_header& h, base::byte_span& packet_number) noexcept;
 
 // RFC 9000 17.2.5 without its integrity tag: the 16 bytes that follow are the caller's (quic/protect). False also for
-// an empty token, which no client accepts.
+// an empty token, which no client accepts (RFC 9000 17.2.5.2).
 [[nodiscard]] bool emit_retry(base::byte_writer& out, version_number version, base::byte_view dcid,
                               base::byte_view scid, base::byte_view token) noexcept;
 

@@ -117,7 +117,7 @@ bool lists(byte_view versions, version_number wanted) noexcept {
   return false;
 }
 
-// RFC 9368 4: zero is no version; and a client whose own choice is not on its list contradicts itself.
+// RFC 9368 3, 4: zero is no version; and a client whose own choice is not on its list contradicts itself.
 parse_errc read_version_information(byte_view value, sender from, version_information_value& out) noexcept {
   if (value.size() < 4 || value.size() % 4 != 0) return parse_errc::bad_length;
   const version_number chosen = base::load_be32(value.data());

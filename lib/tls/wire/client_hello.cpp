@@ -1,5 +1,6 @@
-// Boxes in boxes: every vector of TLS is a length and that many bytes, so each reader gets exactly the bytes of its box
-// and must use them up. A box that reaches beyond the one around it is bad_length; only the outermost can be truncated.
+// Boxes in boxes: every vector of TLS (RFC 8446 3.4) is a length and that many bytes, so each reader gets exactly the
+// bytes of its box and must use them up. A box that reaches beyond the one around it is bad_length; only the outermost
+// can be truncated.
 #include "tls/wire/client_hello.hpp"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ parse_status read_extensions(box list, client_hello& h) noexcept {
   return {};
 }
 
-parse_status read_body(box& in, client_hello& h) noexcept {
+parse_status read_body(box& in, client_hello& h) noexcept {  // RFC 8446 4.1.2
   box session;
   box suites;
   box compression;

@@ -53,7 +53,8 @@ std::size_t extension_size(bool present, std::size_t body) noexcept {
   return present ? extension_header_size + body : 0;
 }
 
-// Bodies: RFC 6066 3 (list, type, name); RFC 8446 4.2.7; 4.2.3; RFC 7301 3.1; 4.2.1; 4.2.9; 4.2.8.
+// Bodies, in this order: RFC 6066 3 (list, type, name), RFC 8446 4.2.7, 4.2.3, RFC 7301 3.1, and of TLS again
+// RFC 8446 4.2.1, 4.2.9, 4.2.8.
 std::size_t sni_body(const client_hello_values& v) noexcept { return 2 + 1 + 2 + v.sni.size(); }
 std::size_t groups_body() noexcept { return 2 + 2; }
 std::size_t signatures_body(const client_hello_values& v) noexcept { return 2 + 2 * v.signatures.size(); }
