@@ -26,9 +26,11 @@ loader = importlib.machinery.SourceFileLoader('validate_json', SCRIPT)
 validate_json = importlib.util.module_from_spec(importlib.util.spec_from_loader('validate_json', loader))
 loader.exec_module(validate_json)
 
-OPTIONAL = {'result': {'cpu', 'ipsec_mb_arch', 'dpdk', 'latency_ns', 'mpps', 'gbps', 'messages_per_s', 'requests_per_s',
-                       'goodput_gbps'}}
-OPEN = {'workload', 'errors', 'drops', 'cycles_per_packet'}  # objects whose keys are the role's
+OPTIONAL = {('build', 'cpu'), ('build', 'ipsec_mb_arch'), ('build', 'dpdk'), ('rate', 'mpps'), ('rate', 'gbps'),
+            ('rate', 'messages_per_s'), ('rate', 'requests_per_s'), ('rate', 'goodput_gbps'), ('latency_ns',), ('classes',),
+            ('heap_calls',)}
+OPEN = {'workload', 'errors', 'drops', 'cycles_per_packet', 'classes'}  # objects whose keys are the role's
+
 
 
 def page():
@@ -107,12 +109,17 @@ class Result(Schemas):
 
     def test_refuses_a_document_without_a_key(self):
         for path in paths(self.full):
-            if not path or isinstance(path[-1], int) or OPEN & set(path[:-1]) or path[-1] in OPTIONAL['result'] and \
-                    path[0] in ('build', 'rate', 'latency_ns'):
+            if not path or isinstance(path[-1], int) or OPEN & set(path[:-1]) or path in OPTIONAL:
                 continue
             document = copy.deepcopy(self.full)
             del place(document, path[:-1])[path[-1]]
             self.refuse('result', document, f'without {path}')
+
+    def test_accepts_a_document_without_what_may_be_absent(self):
+        document = copy.deepcopy(self.full)
+        for path in OPTIONAL:
+            del place(document, path[:-1])[path[-1]]
+            self.accept('result', document)
 
     def test_refuses_a_key_nobody_knows(self):
         for path in paths(self.full):
