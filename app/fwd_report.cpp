@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "mem/heap_counter.hpp"
@@ -43,6 +44,13 @@ double cycles_per_packet(const figures& f) noexcept {
 std::string rate_text(const char* word, const traffic& t, const fwd_window& w) {
   return fmt::format("{} {:8.3f} Mpps {}{:7.2f} Gbit/s", word, per(t.packets, w.seconds) / 1e6,
                      w.bytes_counted ? "" : "~", 8 * per(t.bytes, w.seconds) / 1e9);
+}
+
+// Below this share of the time the figures say more about the machine than about the program.
+constexpr double alone_percent = 95;
+
+double cpu_percent(const figures& f, const fwd_window& w) noexcept {
+  return std::min(100.0, per(f[count::cpu_ns], w.seconds * 1e7));
 }
 
 std::string lcore_text(const lcore_window& l, const fwd_window& w) {
@@ -135,6 +143,10 @@ std::string summary_text(std::string_view title, const fwd_end& end) {
   fmt::format_to(out, "  {}   {} packets\n", rate_text("sent    ", tx, w), tx.packets);
   for (const lcore_window& l : w.lcores) fmt::format_to(out, "  {}\n", lcore_text(l, w));
   add_stages(text, did);
+  for (const lcore_window& l : w.lcores)
+    if (const double share = cpu_percent(l.did, w); share < alone_percent && busy_percent(l.did) > alone_percent)
+      fmt::format_to(out, "  shared    lcore {} had its CPU {:.0f} % of the time: do not compare these rates\n",
+                     l.lcore, share);
   if (const std::string classes = classes_text(did); !classes.empty())
     fmt::format_to(out, "  classes   {}; {} QUIC packets in all\n", classes, did[count::quic_pkts]);
   fmt::format_to(out, "  drops     {}\n", drops_text(end.total));
@@ -179,7 +191,10 @@ void fill_result(const fwd_end& end, run_result& out) {
     out.cycles_per_packet.emplace_back("tx", ratio(did[count::staged_tx_cycles], pkts));
   }
   for (const lcore_window& l : w.lcores)
-    out.lcores.push_back({l.lcore, busy_percent(l.did), per(l.did[count::rx_pkts], w.seconds) / 1e6});
+    out.lcores.push_back({.id = l.lcore,
+                          .busy_percent = busy_percent(l.did),
+                          .mpps = per(l.did[count::rx_pkts], w.seconds) / 1e6,
+                          .cpu_percent = cpu_percent(l.did, w)});
   out.mempools.push_back({end.pool.name, end.pool.size, end.pool.in_use, end.pool.high_water, end.pool.refused});
   for (std::size_t i = 0; i < did.classes.size(); ++i)
     if (did.classes[i] != 0)

@@ -134,6 +134,7 @@ void write_lcores(json::writer& out, const run_result& result) {
     out.member("id", lcore.id);
     figure(out, "busy_percent", lcore.busy_percent);
     figure(out, "mpps", lcore.mpps);
+    figure(out, "cpu_percent", lcore.cpu_percent);
     out.end_object();
   }
   out.end_array();

@@ -100,8 +100,9 @@ struct conservation_count {
 
 struct lcore_figures {
   unsigned id = 0;
-  double busy_percent = 0;  // of the time: bursts that found packets
-  double mpps = 0;          // received
+  double busy_percent = 0;                 // of the time: bursts that found packets
+  double mpps = 0;                         // received
+  std::optional<double> cpu_percent = {};  // of the time: the lcore had its CPU; below 100 others had it
 };
 
 struct mempool_figures {

@@ -2,6 +2,7 @@
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <time.h>
 
 namespace millrace::env {
 
@@ -27,5 +28,11 @@ bool launch(unsigned lcore, int (*work)(void*), void* argument) noexcept {
 }
 
 int wait(unsigned lcore) noexcept { return rte_eal_wait_lcore(lcore); }
+
+std::uint64_t thread_cpu_ns() noexcept {
+  timespec spent{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return static_cast<std::uint64_t>(spent.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(spent.tv_nsec);
+}
 
 }  // namespace millrace::env

@@ -7,6 +7,7 @@
 // Tests    test/port/port_test.cpp, test/pipeline/engine_test.cpp (two lcores)
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace millrace::env {
@@ -21,6 +22,9 @@ inline constexpr unsigned no_lcore = ~0u;
 
 [[nodiscard]] bool launch(unsigned lcore, int (*work)(void*), void* argument) noexcept;
 int wait(unsigned lcore) noexcept;
+
+// Time the calling thread has had a CPU, in nanoseconds: against the clock it says whether the lcore was alone on its.
+[[nodiscard]] std::uint64_t thread_cpu_ns() noexcept;
 
 // A hint to the core that this is a spin: some 40 to 140 cycles in which a sibling thread runs.
 inline void pause() noexcept { __builtin_ia32_pause(); }

@@ -27,6 +27,7 @@ enum class count : std::uint8_t {
   tx_retries,        // further tries after a transmit took only a part
   ungenerated_pkts,  // frames that txonly or flowgen could not make, the pool being empty
   quic_pkts,         // QUIC packets in classified datagrams, coalesced ones included
+  cpu_ns,            // time the lcore had its CPU; known once it stopped
   // measured passes: one of sample_stride, or all with exact cycles
   measured_cycles,
   measured_busy_cycles,  // of passes that moved packets

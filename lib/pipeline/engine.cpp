@@ -50,7 +50,8 @@ engine::engine(engine&& other) noexcept
       control_(std::move(other.control_)),
       stop_(std::move(other.stop_)),
       launched_(std::move(other.launched_)),
-      running_(std::exchange(other.running_, false)) {}
+      running_(std::exchange(other.running_, false)),
+      turned_cpu_ns_(std::exchange(other.turned_cpu_ns_, 0)) {}
 
 engine::~engine() { stop(); }
 
@@ -132,6 +133,7 @@ base::outcome engine::start() {
 }
 
 void engine::turn() noexcept {
+  if (turned_cpu_ns_ == 0) turned_cpu_ns_ = env::thread_cpu_ns();
   for (const auto& w : workers_) {
     const mem::heap_watch watch(w->counters().heap);
     w->slice();
@@ -139,6 +141,10 @@ void engine::turn() noexcept {
 }
 
 void engine::stop() noexcept {
+  if (turned_cpu_ns_ != 0 && !workers_.empty()) {
+    workers_.front()->counters().add(count::cpu_ns, env::thread_cpu_ns() - turned_cpu_ns_);
+    turned_cpu_ns_ = 0;
+  }
   if (!std::exchange(running_, false)) return;
   stop_->raised.store(true);
   for (const unsigned lcore : settings_.lcores) env::wait(lcore);

@@ -85,6 +85,7 @@ class engine {
   std::unique_ptr<stop_signal> stop_;
   std::vector<launch_record> launched_;
   bool running_ = false;
+  std::uint64_t turned_cpu_ns_ = 0;  // CPU time of the calling lcore at its first turn(); 0 before
 
   engine(engine_settings settings, std::span<const port::port* const> ports, mem::packet_pool& pool,
          const frame_set& frames);

@@ -29,8 +29,12 @@ worker::worker(const worker_settings& settings, std::vector<worker_stream> strea
 }
 
 void worker::run(const std::atomic<bool>& stop) noexcept {
-  const mem::heap_watch watch(counters_.heap);
-  while (!stop.load(std::memory_order_relaxed)) slice();
+  const std::uint64_t before = env::thread_cpu_ns();
+  {
+    const mem::heap_watch watch(counters_.heap);
+    while (!stop.load(std::memory_order_relaxed)) slice();
+  }
+  counters_.add(count::cpu_ns, env::thread_cpu_ns() - before);
 }
 
 // Tries the rest of the burst again, waiting longer each time; what is then left is dropped. Answers how many more
