@@ -18,7 +18,7 @@
 
 namespace millrace::inspect {
 
-inline constexpr std::size_t cid_bytes = 20;  // RFC 9000 17.2
+inline constexpr std::size_t cid_bytes = 20;     // RFC 9000 17.2
 inline constexpr std::size_t min_cid_alone = 4;  // shorter IDs are too likely to be met by chance
 inline constexpr unsigned max_same_cid = 4;
 

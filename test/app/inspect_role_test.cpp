@@ -185,7 +185,7 @@ TEST_F(inspect_role, reads_on_where_libpcap_gives_a_file_up_and_says_so) {
   // Two sections, the second with another link type: libpcap refuses what is in it.
   const bytes first = test::read_file(captures() / "quic-zero-rtt.pcapng");
   const bytes section = {0x0A, 0x0D, 0x0D, 0x0A, 28,   0,    0,    0,    0x4D, 0x3C, 0x2B, 0x1A, 1, 0,
-                   0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 28,   0,    0, 0};
+                         0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 28,   0,    0, 0};
   const bytes interface = {1, 0, 0, 0, 20, 0, 0, 0, 101, 0, 0, 0, 0, 0, 4, 0, 20, 0, 0, 0};  // raw IP
   const bytes ip = {0x45, 0, 0, 32, 0,    0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1,
                     10,   0, 0, 2,  0x10, 0, 0, 9, 0,  12, 0, 0, 1,  2, 3, 4};
