@@ -123,7 +123,7 @@ bool hello_reader::open(connection& c, byte_view packet, const wire::packet_head
     if (code == open_errc::ok) c.key_dcid = own;
   }
   if (code == open_errc::ok) return true;
-  ++c.failed_opens;
+  if (c.failed_opens != UINT8_MAX) ++c.failed_opens;
   counters_->anomalies.add(reason_of(code));
   return false;
 }

@@ -39,7 +39,7 @@ struct limits {
   std::uint32_t hello_blocks = 4'096;
   // CRYPTO bytes kept of one ClientHello: post-quantum key shares make 2 KB, nothing honest comes near 64 KiB.
   std::uint32_t hello_bytes = 65'536;
-  // Initials of one connection that may fail to open before we stop trying: each try costs microseconds.
+  // Initials of one connection that may fail to open before we stop trying, at most 255: each try costs microseconds.
   std::uint32_t failed_opens = 16;
   // Datagrams of a 5-tuple looked up by the connection IDs they may show, before it is taken for no QUIC.
   std::uint32_t short_tries = 8;

@@ -65,7 +65,9 @@ quic_tracker::quic_tracker(carver& memory, const limits& l, const surroundings& 
       observer_(borrowed.told),
       pool_(memory, l.max_flows, l.idle_ns),
       cids_(memory, l, borrowed.seed),
-      hellos_(memory, l, borrowed.engine, borrowed.count) {}
+      hellos_(memory, l, borrowed.engine, borrowed.count) {
+  limits_.failed_opens = std::min<std::uint32_t>(limits_.failed_opens, UINT8_MAX);
+}
 
 tracked quic_tracker::on_datagram(flow& f, const datagram& d) noexcept {
   if (d.payload.empty()) return tracked::not_quic;
