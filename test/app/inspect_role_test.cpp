@@ -1,6 +1,5 @@
 // `inspect` as a user starts it: files good and bad, what stands on stdout, ports, memory.
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,12 +10,14 @@
 
 #include "base/endian.hpp"
 #include "support/corpus.hpp"
+#include "support/json_tree.hpp"
 #include "support/process.hpp"
 
 namespace millrace::app {
 namespace {
 
 namespace fs = std::filesystem;
+using test::json_tree;
 using test::run_millrace;
 using words = std::vector<std::string>;
 using bytes = std::vector<std::uint8_t>;
@@ -45,13 +46,10 @@ class inspect_role : public testing::Test {
         .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
     return path.string();
   }
-  static std::vector<rapidjson::Document> objects(const std::string& text) {
-    std::vector<rapidjson::Document> out;
+  static std::vector<json_tree> objects(const std::string& text) {
+    std::vector<json_tree> out;
     std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      out.emplace_back().Parse(line.c_str());
-      EXPECT_FALSE(out.back().HasParseError()) << line;
-    }
+    for (std::string line; std::getline(lines, line);) out.push_back(json_tree::parse(line));
     return out;
   }
   static void expect_refused(const words& args, const std::string& named) {
@@ -126,8 +124,8 @@ TEST_F(inspect_role, writes_json_lines_alone_to_stdout) {
   EXPECT_EQ(r.status, 0) << r.err;
   const auto all = objects(r.out);
   ASSERT_FALSE(all.empty());
-  EXPECT_STREQ(all[0]["proto"].GetString(), "quic");
-  EXPECT_STREQ(all[0]["capture"].GetString(), "quic-v1.pcap");
+  EXPECT_EQ(all[0]["proto"].text(), "quic");
+  EXPECT_EQ(all[0]["capture"].text(), "quic-v1.pcap");
   EXPECT_NE(r.err.find("conservation:"), std::string::npos) << "people read it on stderr";
 }
 
@@ -138,18 +136,17 @@ TEST_F(inspect_role, writes_the_result_of_the_run) {
   ASSERT_EQ(r.status, 0) << r.err;
   std::ifstream in(summary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
-  rapidjson::Document d;
-  ASSERT_FALSE(d.Parse(text.c_str()).HasParseError());
-  EXPECT_STREQ(d["role"].GetString(), "inspect");
-  EXPECT_TRUE(d["conservation"]["holds"].GetBool());
-  EXPECT_EQ(d["conservation"]["rx"].GetUint64(), d["rx"]["packets"].GetUint64());
-  EXPECT_GT(d["rx"]["packets"].GetUint64(), 20u);
-  if (d.HasMember("heap_calls")) {
-    EXPECT_EQ(d["heap_calls"]["data_path"].GetUint64(), 0u);
+  const json_tree d = json_tree::parse(text);
+  EXPECT_EQ(d["role"].text(), "inspect");
+  EXPECT_TRUE(d["conservation"]["holds"].truth());
+  EXPECT_EQ(d["conservation"]["rx"].count(), d["rx"]["packets"].count());
+  EXPECT_GT(d["rx"]["packets"].count(), 20u);
+  if (d.has("heap_calls")) {
+    EXPECT_EQ(d["heap_calls"]["data_path"].count(), 0u);
   }
   std::size_t pools = 0;
-  for (const auto& pool : d["mempools"].GetArray()) {
-    EXPECT_EQ(pool["in_use"].GetUint64(), 0u) << pool["name"].GetString();
+  for (const auto& pool : d["mempools"].items()) {
+    EXPECT_EQ(pool["in_use"].count(), 0u) << pool["name"].text();
     ++pools;
   }
   EXPECT_EQ(pools, 5u);
@@ -162,7 +159,7 @@ TEST_F(inspect_role, reads_names_with_commas_blanks_and_brackets) {
     EXPECT_EQ(r.status, 0) << name << r.err;
     const auto all = objects(r.out);
     ASSERT_FALSE(all.empty()) << name;
-    EXPECT_STREQ(all[0]["capture"].GetString(), name);
+    EXPECT_EQ(all[0]["capture"].text(), name);
     EXPECT_EQ(r.err.find("were read from the file itself"), std::string::npos) << "through its port: " << r.err;
   }
 }
@@ -202,8 +199,8 @@ TEST_F(inspect_role, reads_on_where_libpcap_gives_a_file_up_and_says_so) {
   EXPECT_NE(r.err.find("1 of"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("were read from the file itself"), std::string::npos) << r.err;
   const auto found = objects(r.out);
-  const bool udp = std::ranges::any_of(found, [](const auto& o) { return o["proto"] == "udp"; });
-  const bool quic = std::ranges::any_of(found, [](const auto& o) { return o["proto"] == "quic"; });
+  const bool udp = std::ranges::any_of(found, [](const auto& o) { return o["proto"].text() == "udp"; });
+  const bool quic = std::ranges::any_of(found, [](const auto& o) { return o["proto"].text() == "quic"; });
   EXPECT_TRUE(udp && quic) << r.out;
 }
 
@@ -239,8 +236,8 @@ TEST_F(inspect_role, watches_ports_until_they_fall_silent) {
   EXPECT_EQ(r.status, 0) << r.err;
   const auto all = objects(r.out);
   ASSERT_FALSE(all.empty()) << r.err;
-  EXPECT_STREQ(all[0]["sni"].GetString(), "captures.millrace.test");
-  EXPECT_FALSE(all[0].HasMember("capture"));
+  EXPECT_EQ(all[0]["sni"].text(), "captures.millrace.test");
+  EXPECT_FALSE(all[0].has("capture"));
 }
 
 TEST_F(inspect_role, ends_cleanly_at_a_signal) {
@@ -267,9 +264,9 @@ TEST_F(inspect_role, agrees_with_itself_on_the_corpus_through_ports_and_in_proce
   std::size_t gquic = 0;
   std::size_t with_sni = 0;
   for (const auto& o : objects(r.out)) {
-    quic += o["proto"] == "quic" ? 1 : 0;
-    gquic += o["proto"] == "gquic" ? 1 : 0;
-    with_sni += o.HasMember("sni") ? 1 : 0;
+    quic += o["proto"].text() == "quic" ? 1 : 0;
+    gquic += o["proto"].text() == "gquic" ? 1 : 0;
+    with_sni += o.has("sni") ? 1 : 0;
   }
   // What test/inspect/corpus_test.cpp finds without EAL in the same captures.
   EXPECT_EQ(quic, 691u);

@@ -6,7 +6,6 @@
 // differ as `differs`, each by name and with its reason; an exception that is no longer needed fails the test as a new
 // disagreement does.
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,12 +20,14 @@
 #include "inspect/json_object.hpp"
 #include "net/wire/capture.hpp"
 #include "support/corpus.hpp"
+#include "support/json_tree.hpp"
 
 namespace millrace::inspect::test {
 namespace {
 
 namespace fs = std::filesystem;
 using names = std::vector<std::string>;
+using millrace::test::json_tree;
 
 std::string text_of(const base::endpoint& e) {
   std::array<char, base::endpoint::max_text_size> room;
@@ -128,17 +129,14 @@ analysed analyse(const fs::path& capture) {
   return all;
 }
 
-rapidjson::Document load(const fs::path& path) {
+json_tree load(const fs::path& path) {
   const byte_list bytes = millrace::test::read_file(path);
-  rapidjson::Document d;
-  d.Parse(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_FALSE(d.HasParseError()) << path;
-  return d;
+  return json_tree::parse(base::as_text(bytes));
 }
 
-names list_of(const rapidjson::Value& v) {
+names list_of(const json_tree& list) {
   names out;
-  for (const auto& item : v.GetArray()) out.emplace_back(item.GetString());
+  for (const json_tree& item : list.items()) out.push_back(item.text());
   return out;
 }
 
@@ -181,26 +179,26 @@ struct comparison {
   }
 };
 
-void compare_flow(comparison& all, const std::string& file, const rapidjson::Value& flow, const analysed& got) {
-  const std::string client = endpoint_text(flow["client"].GetString());
-  const std::string server = endpoint_text(flow["server"].GetString());
+void compare_flow(comparison& all, const std::string& file, const json_tree& flow, const analysed& got) {
+  const std::string client = endpoint_text(flow["client"].text());
+  const std::string server = endpoint_text(flow["server"].text());
   const auto found = got.pairs.find({client, server});
   const pair_facts ours = found == got.pairs.end() ? pair_facts{} : found->second;
   const std::string name = client + " > " + server;
   all.hold(file, name, "versions", joined(list_of(flow["versions"])), joined(ours.versions));
   all.hold(file, name, "sni", joined(list_of(flow["sni"])), joined(ours.sni));
   all.hold(file, name, "alpn", joined(list_of(flow["alpn_offered"])), joined(ours.alpn));
-  const rapidjson::Value& first = flow["first_initial"];
-  all.hold(file, name, "dcid", first.IsNull() ? "-" : first["dcid"].GetString(), ours.dcid);
-  all.hold(file, name, "scid", first.IsNull() ? "-" : first["scid"].GetString(), ours.scid);
+  const json_tree& first = flow["first_initial"];
+  all.hold(file, name, "dcid", first.is_null() ? "-" : first["dcid"].text(), ours.dcid);
+  all.hold(file, name, "scid", first.is_null() ? "-" : first["scid"].text(), ours.scid);
   const std::pair<const char*, std::uint64_t> counts[] = {{"initial", ours.packets.initial},
                                                           {"0rtt", ours.packets.zero_rtt},
                                                           {"handshake", ours.packets.handshake},
                                                           {"retry", ours.packets.retry},
                                                           {"vn", ours.packets.version_negotiation}};
   for (const auto& [key, count] : counts) {
-    const rapidjson::Value& packets = flow["packets"];
-    const std::uint64_t expected = packets.HasMember(key) ? packets[key].GetUint64() : 0;
+    const json_tree& packets = flow["packets"];
+    const std::uint64_t expected = packets.has(key) ? packets[key].count() : 0;
     all.hold(file, name, key, std::to_string(expected), std::to_string(count));
   }
 }
@@ -211,14 +209,14 @@ TEST(corpus, agrees_with_the_expectations_of_every_quic_capture) {
   std::set<std::string> strangers;  // captures in which we see connections that no expected flow has
   std::size_t captures = 0;
   for (const fs::path& path : expectations()) {
-    const rapidjson::Document expected = load(path);
+    const json_tree expected = load(path);
     const std::string file = capture_name(path);
     const analysed got = analyse(path.parent_path() / file);
     ++captures;
     std::set<std::pair<std::string, std::string>> known;
-    for (const auto& flow : expected["flows"].GetArray()) {
+    for (const json_tree& flow : expected["flows"].items()) {
       compare_flow(all, file, flow, got);
-      known.emplace(endpoint_text(flow["client"].GetString()), endpoint_text(flow["server"].GetString()));
+      known.emplace(endpoint_text(flow["client"].text()), endpoint_text(flow["server"].text()));
     }
     for (const auto& [pair, facts] : got.pairs)
       if (!known.contains(pair)) strangers.insert(file);
@@ -255,23 +253,22 @@ TEST(corpus, names_gquic_and_invents_no_quic_where_there_is_none) {
   MILLRACE_NEEDS_CORPUS();
   std::size_t compared = 0;
   for (const fs::path& path : expectations()) {
-    const rapidjson::Document expected = load(path);
+    const json_tree expected = load(path);
     const std::string file = capture_name(path);
     analysed got = analyse(path.parent_path() / file);
-    if (expected.HasMember("gquic")) {
-      for (const auto& g : expected["gquic"].GetArray()) {
+    if (expected.has("gquic")) {
+      for (const json_tree& g : expected["gquic"].items()) {
         const names ends = list_of(g["endpoints"]);
         const std::set<std::string> key = {endpoint_text(ends[0]), endpoint_text(ends[1])};
         EXPECT_EQ(joined(list_of(g["versions"])), joined(got.gquic_versions[key])) << file << " " << ends[0];
-        EXPECT_EQ(g["sni"].IsNull() ? "" : g["sni"].GetString(), joined(got.gquic_names[key]))
-            << file << " " << ends[0];
+        EXPECT_EQ(g["sni"].is_null() ? "" : g["sni"].text(), joined(got.gquic_names[key])) << file << " " << ends[0];
         got.gquic_versions.erase(key);
         ++compared;
       }
     }
     EXPECT_TRUE(got.gquic_versions.empty()) << file << ": gQUIC nobody else sees";
     const bool excused = std::ranges::any_of(known_strangers, [&](const stranger& s) { return s.file == file; });
-    if (expected["flows"].Empty() && !excused) {
+    if (expected["flows"].items().empty() && !excused) {
       EXPECT_EQ(got.quic_connections, 0u) << file;
     }
   }
