@@ -20,25 +20,13 @@
 namespace millrace::app {
 namespace {
 
-// Whether a folder can be made at `path`: the nearest one there is decides.
-bool can_create(std::string path) {
-  while (!env::exists(path)) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos || slash == 0) return ::access("/", W_OK) == 0;
-    path.resize(slash);
-  }
-  return env::is_directory(path) && ::access(path.c_str(), W_OK | X_OK) == 0;
-}
-
 base::result<doctor_facts> gather(const invocation& call, const env::machine& host) {
   doctor_facts facts;
   facts.dpdk = env::dpdk_version();
   facts.ipsec_mb = crypto::ipsec_mb_version();
   if (const auto engine = crypto::engine::make()) facts.ipsec_mb_arch = engine->architecture();
   facts.clock_source = env::read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  facts.runtime_dir = env::runtime_base();
-  facts.runtime_writable = can_create(facts.runtime_dir);
-  facts.leftovers = env::find_leftovers(facts.runtime_dir);
+  facts.leftovers = env::find_leftovers(host.runtime_dir);
   if (call.eal_args.empty()) return facts;
   auto given = env::eal_vector::parse(call.eal_args);
   if (!given) return given.error();

@@ -34,8 +34,6 @@ struct doctor_facts {
   std::string ipsec_mb;
   std::string ipsec_mb_arch;  // empty: IPsec-MB does not start on this CPU
   std::string clock_source;   // the kernel's; empty: unknown
-  std::string runtime_dir;    // where EAL puts its folders
-  bool runtime_writable = true;
   std::vector<env::leftover> leftovers;
   bool asked = false;  // EAL arguments were given: `arguments` is what preflight said to them
   env::preflight_report arguments;

@@ -180,7 +180,7 @@ void examine_numa(const env::machine& host, findings& found) {
   if (!host.nodes.empty()) found.push_back({health::ok, "numa", text, ""});
 }
 
-void examine_rights(const env::machine& host, const doctor_facts& facts, findings& found) {
+void examine_rights(const env::machine& host, findings& found) {
   std::string lacking;
   for (const auto& [bit, name] : {std::pair{env::cap_net_raw, "CAP_NET_RAW (af_packet, pcap interfaces)"},
                                   std::pair{env::cap_net_admin, "CAP_NET_ADMIN (tap, virtio-user)"},
@@ -199,12 +199,12 @@ void examine_rights(const env::machine& host, const doctor_facts& facts, finding
   else
     found.push_back(
         {health::warn, "memlock", limit + ": VFIO locks all memory a NIC may reach", "ulimit -l unlimited"});
-  if (facts.runtime_writable)
-    found.push_back({health::ok, "runtime-dir", facts.runtime_dir, ""});
+  if (host.runtime_writable)
+    found.push_back({health::ok, "runtime-dir", host.runtime_dir, ""});
   else
     found.push_back({health::missing, "runtime-dir",
-                     facts.runtime_dir + " cannot be written, and EAL keeps its sockets there",
-                     "mkdir -p /tmp/run && export XDG_RUNTIME_DIR=/tmp/run", true});
+                     host.runtime_dir + " cannot be written, and EAL keeps its sockets there", env::runtime_dir_command,
+                     true});
   if (!host.container.empty())
     found.push_back(
         {health::ok, "container", host.container + ": hugepages, /dev/vfio and rights come from outside", ""});
@@ -262,7 +262,7 @@ std::vector<finding> examine(const env::machine& host, const doctor_facts& facts
   examine_numa(host, found);
   examine_isolation(host, found);
   examine_clocks(host, facts, found);
-  examine_rights(host, facts, found);
+  examine_rights(host, found);
   examine_leftovers(host, facts, found);
   examine_arguments(facts, found);
   return found;

@@ -19,8 +19,9 @@ base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish) {
   auto given = env::eal_vector::parse(words);
   if (!given) return given.error();
 
-  env::remove_leftovers(env::runtime_base());
   const env::machine host = env::read_machine();
+  env::remove_leftovers(host.runtime_dir);
+  for (const env::hugetlbfs_mount& mount : host.hugetlbfs) env::remove_hugepage_files(mount.dir);
   const env::eal_need need{wish.memory_bytes, ::getpid()};
   const auto complete = env::complete_eal_args(std::move(given.value()), host, need);
   if (!complete) return complete.error();

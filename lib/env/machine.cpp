@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "env/machine_parts.hpp"
+#include "env/runtime_dir.hpp"
 #include "env/text_file.hpp"
 
 namespace millrace::env {
@@ -64,6 +65,14 @@ void read_cpus(const std::string& root, machine& host) {
     if (!flag.empty()) host.cpu_flags.emplace_back(flag);
 }
 
+// EAL makes this folder when its parent is there, and one for each process in it.
+void read_runtime(const std::string& root, machine& host) {
+  host.runtime_dir = runtime_base();
+  const std::string here = root + host.runtime_dir;
+  const std::string writable = exists(here) ? here : here.substr(0, here.rfind('/'));
+  host.runtime_writable = is_directory(writable) && ::access(writable.c_str(), W_OK | X_OK) == 0;
+}
+
 void read_container(const std::string& root, machine& host) {
   host.container = read_line(root + "/run/systemd/container");
   if (!host.container.empty()) return;
@@ -89,6 +98,7 @@ machine read_machine(const std::string& root) {
   read_memory(root, host);
   read_devices(root, host);
   read_container(root, host);
+  read_runtime(root, host);
   return host;
 }
 

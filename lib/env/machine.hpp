@@ -93,6 +93,9 @@ struct machine {
   std::optional<std::uint64_t> memlock_bytes;  // nullopt: unlimited
   std::string container;                       // "docker", "lxc", ...; empty when nothing hints at one
 
+  std::string runtime_dir;       // where EAL puts the folders of this user's processes
+  bool runtime_writable = true;  // whether it can make one there
+
   [[nodiscard]] bool has_capability(unsigned number) const noexcept { return (capabilities >> number & 1) != 0; }
   [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;                      // -1: unknown
   [[nodiscard]] const pci_nic* find_nic(std::string_view address) const noexcept;  // "03:00.0" is domain 0000

@@ -82,9 +82,17 @@ void check_lcores(const eal_vector& complete, const machine& host, preflight_rep
   note_distance(complete, host, chosen->cpus, report);
 }
 
+void check_runtime_dir(const machine& host, preflight_report& report) {
+  if (host.runtime_writable) return;
+  report.failures.push_back({host.runtime_dir + " cannot be made or written by user " + std::to_string(host.euid) +
+                                 ", and EAL keeps its sockets there",
+                             runtime_dir_command, false});
+}
+
 preflight_report preflight(const eal_vector& complete, const machine& host, const eal_need& need) {
   preflight_report report;
   check_lcores(complete, host, report);
+  check_runtime_dir(host, report);
   check_devices(complete, host, need, report);
   check_memory(complete, host, need, report);
   // What the operator wrote wrong comes before what the machine lacks.

@@ -26,13 +26,16 @@ struct preflight_report {
 
 [[nodiscard]] preflight_report preflight(const eal_vector& complete, const machine& host, const eal_need& need);
 
-// The three parts of it.
+// The parts of it.
+void check_runtime_dir(const machine& host, preflight_report& report);
 void check_lcores(const eal_vector& complete, const machine& host, preflight_report& report);
 void check_memory(const eal_vector& complete, const machine& host, const eal_need& need, preflight_report& report);
 void check_devices(const eal_vector& complete, const machine& host, const eal_need& need, preflight_report& report);
 
 // "eth0, lo, veth1"
 [[nodiscard]] std::string interface_names(const machine& host);
+
+inline constexpr const char* runtime_dir_command = "export RUNTIME_DIRECTORY=$(mktemp -d)";
 
 // Whether DPDK drives a NIC while the kernel's driver stays bound (mlx5 and its like).
 [[nodiscard]] bool is_shared_driver(std::string_view driver) noexcept;

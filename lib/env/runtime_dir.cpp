@@ -1,7 +1,9 @@
 #include "env/runtime_dir.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -82,6 +84,20 @@ std::size_t remove_leftovers(const std::string& base) {
   std::size_t removed = 0;
   for (const leftover& left : find_leftovers(base))
     if (left.ours && remove_tree(left.path)) ++removed;
+  return removed;
+}
+
+std::size_t remove_hugepage_files(const std::string& dir) {
+  std::size_t removed = 0;
+  for (const std::string& name : list_dir(dir)) {
+    const auto pid = pid_of_prefix(std::string_view(name).substr(0, name.rfind("map_")));
+    if (!pid || name.rfind("map_") == std::string::npos || is_process_alive(*pid)) continue;
+    const std::string path = dir + '/' + name;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::unlink(path.c_str()) == 0) ++removed;
+    ::close(fd);
+  }
   return removed;
 }
 

@@ -34,6 +34,10 @@ struct leftover {
 // Removes those that are ours; answers how many.
 std::size_t remove_leftovers(const std::string& base);
 
+// Removes hugepage files ("millrace-PIDmap_3") of dead processes of ours in a hugetlbfs folder; answers how many. EAL
+// holds a lock on a file it maps: locked ones stay, whatever their name says.
+std::size_t remove_hugepage_files(const std::string& dir);
+
 // The folder and what is in it, sub-folders included; true when it is gone. An absent one is gone.
 bool remove_tree(const std::string& path);
 

@@ -27,6 +27,7 @@ env::machine server() {
   host.vfio_loaded = true;
   host.dev_vfio = env::usability::usable;
   host.nics = {{"0000:03:00.0", "8086:1572", "vfio-pci", 0, 17, env::usability::usable, {}}};
+  host.runtime_dir = "/var/run/dpdk";
   return host;
 }
 
@@ -36,7 +37,6 @@ doctor_facts facts() {
   known.ipsec_mb = "1.3.0";
   known.ipsec_mb_arch = "avx512";
   known.clock_source = "tsc";
-  known.runtime_dir = "/var/run/dpdk";
   return known;
 }
 
@@ -122,13 +122,13 @@ TEST(doctor, tells_what_stops_even_the_loopback_profile) {
   EXPECT_EQ(of(findings, "memory").state, health::missing);
   EXPECT_FALSE(loopback_works(findings));
 
-  doctor_facts known = facts();
-  known.runtime_writable = false;
-  findings = examine(server(), known);
+  host = server();
+  host.runtime_writable = false;
+  findings = examine(host, facts());
   EXPECT_EQ(of(findings, "runtime-dir").state, health::missing);
   EXPECT_FALSE(loopback_works(findings));
 
-  known = facts();
+  doctor_facts known = facts();
   known.ipsec_mb_arch = "";
   EXPECT_FALSE(loopback_works(examine(server(), known)));
 

@@ -224,6 +224,17 @@ TEST(machine, of_an_empty_tree_is_at_rest) {
   EXPECT_EQ(host.free_hugepage_bytes(), 0u);
 }
 
+TEST(machine, knows_whether_eal_can_make_its_folder) {
+  const test::file_tree tree;
+  ::setenv("RUNTIME_DIRECTORY", "/run/unit", 1);
+  EXPECT_FALSE(read_machine(tree.root()).runtime_writable);  // EAL makes one folder, not two
+  tree.folder("/run/unit");
+  const machine host = read_machine(tree.root());
+  ::unsetenv("RUNTIME_DIRECTORY");
+  EXPECT_TRUE(host.runtime_writable);
+  EXPECT_EQ(host.runtime_dir, "/run/unit/dpdk");
+}
+
 TEST(machine, counts_hugepages_of_kernels_without_numa) {
   const test::file_tree tree;
   put_pool(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB", "10", "7", "3");

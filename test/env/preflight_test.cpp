@@ -282,6 +282,16 @@ TEST(preflight, leaves_what_it_does_not_know_to_eal) {
   expect_fine({"-a", "auxiliary:mlx5_core.sf.2", "-a", "0000:05:00.0", "--vdev=net_bonding0,mode=1"}, server());
 }
 
+TEST(preflight, wants_a_folder_for_eals_sockets) {
+  machine host = server();
+  host.runtime_dir = "/var/run/dpdk";
+  host.runtime_writable = false;
+  host.euid = 1000;
+  const auto why = failure_of({"--vdev=net_ring0"}, host);
+  EXPECT_EQ(why.what, "/var/run/dpdk cannot be made or written by user 1000, and EAL keeps its sockets there");
+  EXPECT_EQ(why.hint, "export RUNTIME_DIRECTORY=$(mktemp -d)");
+}
+
 TEST(preflight, puts_what_was_typed_wrong_before_what_is_missing) {
   machine host = server();
   host.hugepages.clear();

@@ -1,6 +1,8 @@
 #include "env/runtime_dir.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -103,6 +105,22 @@ TEST_F(runtime, links_are_never_followed) {
   EXPECT_FALSE(std::filesystem::exists(dir));
   EXPECT_TRUE(std::filesystem::is_symlink(whole));
   EXPECT_TRUE(std::filesystem::exists(tree_.path("/precious/file")));
+}
+
+TEST_F(runtime, hugepage_files_of_dead_processes_are_removed_unless_locked) {
+  const std::string dead = "/huge/millrace-" + std::to_string(dead_pid());
+  const std::string alive = "/huge/millrace-" + std::to_string(::getpid()) + "map_0";
+  for (const std::string& name : {dead + "map_0", dead + "map_1", dead + "note", alive, std::string("/huge/rtemap_0")})
+    tree_.put(name, "x");
+  const int mapped = ::open(tree_.path(dead + "map_1").c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(mapped, LOCK_SH), 0);  // as EAL holds it
+  EXPECT_EQ(remove_hugepage_files(tree_.path("/huge")), 1u);
+  EXPECT_FALSE(std::filesystem::exists(tree_.path(dead + "map_0")));
+  for (const std::string& name : {dead + "map_1", dead + "note", alive, std::string("/huge/rtemap_0")})
+    EXPECT_TRUE(std::filesystem::exists(tree_.path(name))) << name;
+  ::close(mapped);
+  EXPECT_EQ(remove_hugepage_files(tree_.path("/huge")), 1u);
+  EXPECT_EQ(remove_hugepage_files(tree_.path("/nowhere")), 0u);
 }
 
 TEST_F(runtime, base_that_is_absent_has_no_leftovers) {
