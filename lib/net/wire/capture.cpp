@@ -14,18 +14,12 @@ namespace {
 constexpr std::uint32_t magic_microseconds = 0xA1B2'C3D4;
 constexpr std::uint32_t magic_nanoseconds = 0xA1B2'3C4D;
 constexpr std::uint32_t magic_modified = 0xA1B2'CD34;  // a patched libpcap's: eight more bytes a record header
-constexpr std::uint32_t block_section = 0x0A0D'0D0A;
 
 constexpr std::size_t file_header_size = 24;
 constexpr std::uint32_t modified_record_header_size = 24;
 
 [[nodiscard]] bool is_pcap_magic(std::uint32_t magic) noexcept {
   return magic == magic_microseconds || magic == magic_nanoseconds || magic == magic_modified;
-}
-
-// libpcap takes 0 and what an int cannot hold for "no limit".
-[[nodiscard]] std::uint32_t usable_snap_length(std::uint32_t announced) noexcept {
-  return announced == 0 || announced > 0x7FFF'FFFF ? max_captured_length : announced;
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ capture_reader::turn capture_reader::give_up(capture_fault why) noexcept {
 capture_reader::turn capture_reader::open() noexcept {
   if (file_.size() < 4) return give_up(capture_fault::not_a_capture);
   const std::uint32_t magic = base::load_le32(file_.data());
-  if (magic == block_section) {
+  if (magic == block_section_) {
     format_ = format::pcapng;
     return turn::none;
   }

@@ -89,6 +89,12 @@ class capture_reader {
   // One turn: none means that nothing came of it and the next block is due.
   enum class turn : std::uint8_t { none, record, secrets, malformed, end };
 
+  static constexpr std::uint32_t block_section_ = 0x0A0D'0D0A;  // what a pcapng file begins with
+
+  // libpcap takes 0 and what an int cannot hold for "no limit".
+  [[nodiscard]] static constexpr std::uint32_t usable_snap_length(std::uint32_t announced) noexcept {
+    return announced == 0 || announced > 0x7FFF'FFFF ? max_captured_length : announced;
+  }
   [[nodiscard]] std::uint16_t u16(std::size_t at) const noexcept;
   [[nodiscard]] std::uint32_t u32(std::size_t at) const noexcept;
   turn fail(capture_fault why) noexcept;

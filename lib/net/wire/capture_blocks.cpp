@@ -9,7 +9,6 @@
 namespace millrace::net::wire {
 namespace {
 
-constexpr std::uint32_t block_section = 0x0A0D'0D0A;
 constexpr std::uint32_t block_interface = 1;
 constexpr std::uint32_t block_old_packet = 2;
 constexpr std::uint32_t block_simple_packet = 3;
@@ -47,10 +46,6 @@ constexpr std::uint16_t option_clock_offset = 14;
 constexpr std::uint32_t libpcap_longest_section_header = 1024 * 1024;
 constexpr std::uint32_t libpcap_longest_block = 16 * 1024 * 1024;
 
-[[nodiscard]] std::uint32_t usable_snap_length(std::uint32_t announced) noexcept {
-  return announced == 0 || announced > 0x7FFF'FFFF ? max_captured_length : announced;
-}
-
 // draft-ietf-opsawg-pcapng 4.2, if_tsresol: a negative power of 2 where the top bit is set, else of 10. Answers ticks a
 // second; 0 where they do not fit.
 [[nodiscard]] std::uint64_t ticks_per_second(std::uint8_t resolution) noexcept {
@@ -62,7 +57,7 @@ constexpr std::uint32_t libpcap_longest_block = 16 * 1024 * 1024;
   return ticks;
 }
 
-// Ticks since 1970 less the offset, in ns; what 64 bits cannot say is clamped.
+// Ticks since 1970, the interface's offset added, in ns; what 64 bits cannot say is clamped.
 [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks, std::uint64_t per_s, std::int64_t offset_s) noexcept {
   __extension__ using wide = __int128;
   constexpr wide ns_per_s = 1'000'000'000;
@@ -82,7 +77,7 @@ capture_reader::turn capture_reader::next_block() noexcept {
   }
   if (left < block_header_size + block_trailer_size) return give_up(capture_fault::truncated);
   std::uint32_t type = base::load_le32(file_.data() + at_);
-  if (type == block_section) {  // reads the same in either order; the order stands behind the length
+  if (type == block_section_) {  // reads the same in either order; the order stands behind the length
     const bool was_big_endian = big_endian_;
     big_endian_ = base::load_be32(file_.data() + at_ + block_header_size) == byte_order_magic;
     if (!big_endian_ && base::load_le32(file_.data() + at_ + block_header_size) != byte_order_magic) {
@@ -110,7 +105,7 @@ capture_reader::turn capture_reader::next_block() noexcept {
 
 capture_reader::turn capture_reader::take_block(std::uint32_t type, std::size_t body, std::size_t body_end) noexcept {
   switch (type) {
-    case block_section:
+    case block_section_:
       return take_section(body, body_end);
     case block_interface:
       return take_interface(body, body_end);
