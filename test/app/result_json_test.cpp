@@ -60,7 +60,7 @@ run_result full() {
   r.drops[static_cast<std::size_t>(stats::drop_reason::quic_junk)] = 1;
   r.conservation = {100, 5, 90, 3, 2, 10};
   r.cycles_per_packet = {{"rx", 20.25}, {"parse", 110.0}};
-  r.lcores = {{1, 99.5, 12.5}, {2, 0, 0}};
+  r.lcores = {{1, 99.5, 12.5, 97.25}, {2, 0, 0}};
   r.mempools = {{"packets-0", 8191, 2, 512, 0}};
   r.classes = {{"quic_initial", 7}, {"arp", 0}};
   r.heap_calls = heap_figures{0, 120};
@@ -78,7 +78,7 @@ TEST(result_json, writes_every_member_in_the_order_of_its_page) {
           R"("messages_per_s":1000,"requests_per_s":10,"goodput_gbps":8.5},"latency_ns":{"p50":10,"p90":20,"p99":30,)"
           R"("p999":40,"max":18446744073709551615},"errors":{"timeout":5},"drops":{"quic_junk":1,"srmp_truncated":9},)"
           R"("conservation":{"rx":100,"originated":5,"tx":90,"delivered":3,"held":2,"dropped":10,"holds":true},)"
-          R"("cycles_per_packet":{"rx":20.25,"parse":110},"lcores":[{"id":1,"busy_percent":99.5,"mpps":12.5},)"
+          R"("cycles_per_packet":{"rx":20.25,"parse":110},"lcores":[{"id":1,"busy_percent":99.5,"mpps":12.5,"cpu_percent":97.25},)"
           R"({"id":2,"busy_percent":0,"mpps":0}],"mempools":[{"name":"packets-0","size":8191,"in_use":2,)"
           R"("high_water":512,"refused":0}],"classes":{"quic_initial":7},"heap_calls":{"data_path":0,"handshake":120}})");
 }

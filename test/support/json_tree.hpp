@@ -24,6 +24,7 @@ class json_tree {
   kind kind_ = kind::null;
   bool boolean_ = false;
   std::uint64_t integer_ = 0;
+  double number_ = 0;
   std::string text_;
   std::vector<json_tree> items_;
   std::map<std::string, json_tree, std::less<>> members_;
@@ -47,6 +48,7 @@ class json_tree {
     return nothing();
   }
   [[nodiscard]] const std::vector<json_tree>& items() const { return items_; }
+  [[nodiscard]] const std::map<std::string, json_tree, std::less<>>& members() const { return members_; }
   [[nodiscard]] const std::string& text() const {
     EXPECT_EQ(kind_, kind::text);
     return text_;
@@ -54,6 +56,10 @@ class json_tree {
   [[nodiscard]] std::uint64_t count() const {
     EXPECT_EQ(kind_, kind::number);
     return integer_;
+  }
+  [[nodiscard]] double number() const {
+    EXPECT_EQ(kind_, kind::number);
+    return number_;
   }
   [[nodiscard]] bool truth() const {
     EXPECT_EQ(kind_, kind::boolean);
@@ -77,6 +83,11 @@ class json_tree_builder final : public json::handler {
     at.kind_ = what;
     return at;
   }
+  void put_number(std::uint64_t integer, double number) {
+    json_tree& at = put(kind::number);
+    at.integer_ = integer;
+    at.number_ = number;
+  }
   bool open(kind what) {
     open_.push_back(&put(what));
     return true;
@@ -94,12 +105,18 @@ class json_tree_builder final : public json::handler {
     put(kind::boolean).boolean_ = v;
     return true;
   }
-  bool on_integer(std::int64_t v) noexcept override { return on_unsigned(static_cast<std::uint64_t>(v)); }
-  bool on_unsigned(std::uint64_t v) noexcept override {
-    put(kind::number).integer_ = v;
+  bool on_integer(std::int64_t v) noexcept override {
+    put_number(static_cast<std::uint64_t>(v), static_cast<double>(v));
     return true;
   }
-  bool on_double(double v) noexcept override { return on_integer(static_cast<std::int64_t>(v)); }
+  bool on_unsigned(std::uint64_t v) noexcept override {
+    put_number(v, static_cast<double>(v));
+    return true;
+  }
+  bool on_double(double v) noexcept override {
+    put_number(0, v);
+    return true;
+  }
   bool on_string(std::string_view v) noexcept override {
     put(kind::text).text_ = v;
     return true;

@@ -8,8 +8,8 @@
 #include "quic/wire/header_emit.hpp"
 #include "quic/wire/packet_number.hpp"
 #include "quic/wire/transport_parameters.hpp"
+#include "support/corpus_vectors.hpp"
 #include "support/hostile.hpp"
-#include "support/json_document.hpp"
 #include "support/quic_frame_echo.hpp"
 #include "support/quic_header_check.hpp"
 
@@ -53,17 +53,17 @@ std::string types_of(byte_view datagram) {
 TEST(quic_corpus, agrees_with_the_numbers_of_rfc_9000_appendix_a) {
   MILLRACE_NEEDS_CORPUS();
   const auto vectors = json_document(corpus() / "vectors/rfc9000-appendix-a.json");
-  for (const auto& v : vectors["varint_decode"].GetArray()) {
+  for (const auto& v : vectors["varint_decode"].items()) {
     const byte_list bytes = hex_member(v, "hex");
     std::uint64_t value = 0;
     EXPECT_EQ(base::decode_varint(bytes, value), bytes.size());
-    EXPECT_EQ(value, v["value"].GetUint64());
+    EXPECT_EQ(value, v["value"].count());
   }
-  for (const auto& v : vectors["packet_number_encode"].GetArray())
-    EXPECT_EQ(8 * packet_number_size(v["full_pn"].GetUint64(), v["largest_acked"].GetUint64()), v["bits"].GetUint64());
-  for (const auto& v : vectors["packet_number_decode"].GetArray())
-    EXPECT_EQ(decode_packet_number(v["largest_pn"].GetUint64(), v["truncated_pn"].GetUint64(), v["bits"].GetUint() / 8),
-              v["full_pn"].GetUint64());
+  for (const auto& v : vectors["packet_number_encode"].items())
+    EXPECT_EQ(8 * packet_number_size(v["full_pn"].count(), v["largest_acked"].count()), v["bits"].count());
+  for (const auto& v : vectors["packet_number_decode"].items())
+    EXPECT_EQ(decode_packet_number(v["largest_pn"].count(), v["truncated_pn"].count(), v["bits"].count() / 8),
+              v["full_pn"].count());
 }
 
 // The headers of RFC 9001 and RFC 9369 appendix A, protected and not, and their emitted counterparts.
@@ -86,7 +86,7 @@ void expect_appendix_a(const std::filesystem::path& file, version_number version
   base::byte_writer out(room);
   base::byte_span number;
   ASSERT_TRUE(emit(out, long_header{.version = version, .dcid = dcid, .length = h.length, .pn_size = 4}, number));
-  base::store_be32(number.data(), client["packet_number"].GetUint());
+  base::store_be32(number.data(), static_cast<std::uint32_t>(client["packet_number"].count()));
   EXPECT_EQ(to_hex(room), to_hex(header));
 
   const byte_list server = hex_member(vectors["server_initial"], "packet");
@@ -98,8 +98,8 @@ void expect_appendix_a(const std::filesystem::path& file, version_number version
   const byte_list retry = hex_member(vectors["retry"], "packet");
   ASSERT_TRUE(parse_packet(retry, h));
   EXPECT_EQ(h.type, packet_type::retry);
-  EXPECT_EQ(to_hex(h.token), vectors["retry"]["token"].GetString());
-  EXPECT_EQ(to_hex(h.retry_tag), vectors["retry"]["integrity_tag"].GetString());
+  EXPECT_EQ(to_hex(h.token), vectors["retry"]["token"].text());
+  EXPECT_EQ(to_hex(h.retry_tag), vectors["retry"]["integrity_tag"].text());
 
   const byte_list short_packet = hex_member(vectors["chacha20_short_header"], "packet");
   ASSERT_TRUE(parse_packet(short_packet, h));
@@ -176,13 +176,13 @@ TEST(quic_corpus, survives_captured_datagrams_cut_everywhere_and_with_any_byte_c
 TEST(quic_corpus, takes_for_quic_what_three_sniffers_take_for_it) {
   MILLRACE_NEEDS_CORPUS();
   const auto cases = json_document(corpus() / "datagram/sniffer-tests.json");
-  for (const auto& c : cases["cases"].GetArray()) {
-    const bool is_initial = !c.HasMember("quic_initial") || c["quic_initial"].GetBool();
-    for (const auto& hex : c["datagrams"].GetArray()) {
-      const byte_list datagram = test::from_hex(hex.GetString());
+  for (const auto& c : cases["cases"].items()) {
+    const bool is_initial = !c.has("quic_initial") || c["quic_initial"].truth();
+    for (const auto& hex : c["datagrams"].items()) {
+      const byte_list datagram = test::from_hex(hex.text());
       packet_header h;
       const bool parsed = classify(datagram) == datagram_kind::long_form && parse_packet(datagram, h);
-      EXPECT_EQ(parsed && h.type == packet_type::initial, is_initial) << c["name"].GetString();
+      EXPECT_EQ(parsed && h.type == packet_type::initial, is_initial) << c["name"].text();
     }
   }
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "support/corpus_vectors.hpp"
 #include "support/hostile.hpp"
-#include "support/json_document.hpp"
 #include "tls/wire/client_hello.hpp"
 #include "tls/wire/extension_type.hpp"
 

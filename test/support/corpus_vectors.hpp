@@ -1,28 +1,25 @@
-// test/support/json_document.hpp - a JSON file of the corpus as a tree, for tests that read vectors.
+// test/support/corpus_vectors.hpp - files of the corpus as tests want them: JSON vectors as trees, folders as lists of
+// bytes.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <rapidjson/document.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/bytes.hpp"
 #include "support/corpus.hpp"
+#include "support/json_tree.hpp"
 
 namespace millrace::test {
 
-inline rapidjson::Document json_document(const std::filesystem::path& path) {
+inline json_tree json_document(const std::filesystem::path& path) {
   const std::vector<std::uint8_t> text = read_file(path);
-  rapidjson::Document out;
-  out.Parse(reinterpret_cast<const char*>(text.data()), text.size());
-  EXPECT_FALSE(out.HasParseError()) << path;
-  return out;
+  return json_tree::parse(base::as_text(text));
 }
 
-inline byte_list hex_member(const rapidjson::Value& object, const char* name) {
-  return from_hex(object[name].GetString());
-}
+inline byte_list hex_member(const json_tree& object, const char* name) { return from_hex(object[name].text()); }
 
 // Every file below `folder`, by name. Files of hexadecimal text (the corpus' *.hex) are the bytes they mean.
 inline std::vector<std::pair<std::string, byte_list>> files_of(const std::filesystem::path& folder) {
