@@ -121,7 +121,7 @@ std::string_view version_name(wire::version_number version, std::span<char> room
     case wire::version_family::ietf_v1:
       return literal("v1", room);
     case wire::version_family::ietf_v2:
-      return literal("v2", room);
+      return literal(version == wire::version_2 ? "v2" : "v2-draft", room);
     case wire::version_family::ietf_draft: {
       constexpr std::string_view prefix = "draft-";
       std::ranges::copy(prefix, room.begin());

@@ -78,6 +78,7 @@ TEST(json_object, names_versions) {
   std::array<char, 16> room;
   EXPECT_EQ(version_name(1, room), "v1");
   EXPECT_EQ(version_name(0x6B33'43CF, room), "v2");
+  EXPECT_EQ(version_name(0x709A'50C4, room), "v2-draft");
   EXPECT_EQ(version_name(0xFF00'001D, room), "draft-29");
   EXPECT_EQ(version_name(0x5130'3433, room), "Q043");
   EXPECT_EQ(version_name(0x5430'3531, room), "T051");

@@ -32,7 +32,7 @@ constexpr initial_secrets initial_v2 =  // RFC 9369 3.3.1
     make({0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93,
           0x81, 0xbe, 0x6e, 0x26, 0x9d, 0xcb, 0xf9, 0xbd, 0x2e, 0xd9},
          labels_v2);
-constexpr initial_secrets initial_v2_draft =  // draft-ietf-quic-v2-01 to -03, version 0x709a50c4
+constexpr initial_secrets initial_v2_draft =  // draft-ietf-quic-v2-01 to -04, version 0x709a50c4
     make({0xa7, 0x07, 0xc2, 0x03, 0xa5, 0x9b, 0x47, 0x18, 0x4a, 0x1d,
           0x62, 0xca, 0x57, 0x04, 0x06, 0xea, 0x7a, 0xe3, 0xe5, 0xd3},
          labels_v2);
@@ -85,7 +85,6 @@ struct version_secrets {
   const retry_secrets* retry = nullptr;
 };
 
-constexpr wire::version_number version_2_draft = 0x709a'50c4;
 constexpr wire::version_number version_t051 = 0x5430'3531;  // "T051"
 constexpr wire::version_number version_t050 = 0x5430'3530;  // "T050"
 constexpr wire::version_number version_q050 = 0x5130'3530;  // "Q050"
@@ -119,7 +118,7 @@ constexpr version_secrets secrets_of(wire::version_number version) noexcept {
       return {&initial_v1, &retry_v1};
     case wire::version_2:
       return {&initial_v2, &retry_v2};
-    case version_2_draft:
+    case wire::version_2_draft:
       return {&initial_v2_draft, &retry_v2_draft};
     case version_t051:
       return {&initial_t051, &retry_t051};

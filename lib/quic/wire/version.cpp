@@ -26,7 +26,6 @@ constexpr version_range registered_ranges[] = {
     {0x5147'4F00, 0x5147'4FFF},  // "QGO": quic-go
     {0x5430'3438, 0x5430'3439},  // T048, T049
     {0x5C10'0000, 0x5C10'000F},  // QUIC over SCION
-    {0x709A'50C4, 0x709A'50C4},  // v2 drafts up to 04
     {0x91C1'7000, 0x91C1'70FF},  // quicly
     {0xABCD'0000, 0xABCD'000F},  // MsQuic
     {0xF0F0'F0F0, 0xF0F0'F0FF},  // ETH Zurich
@@ -51,7 +50,7 @@ version_family google_family(version_number v) noexcept {
 
 version_family family_of(version_number v) noexcept {
   if (v == version_1) return version_family::ietf_v1;
-  if (v == version_2) return version_family::ietf_v2;
+  if (v == version_2 || v == version_2_draft) return version_family::ietf_v2;
   if (v >> 8 == draft_prefix)
     return (v & 0xFF) != 0 && (v & 0xFF) <= last_draft ? version_family::ietf_draft : version_family::unknown;
   if (v >> 8 == mvfst_prefix) return version_family::mvfst;

@@ -17,11 +17,13 @@ using version_number = std::uint32_t;
 inline constexpr version_number negotiation_version = 0;  // RFC 8999 6: no version, a list of them follows
 inline constexpr version_number version_1 = 0x0000'0001;
 inline constexpr version_number version_2 = 0x6B33'43CF;  // RFC 9369 3.1
+// draft-ietf-quic-v2 01 to 04: packets as version 2 writes them, under a salt of its own. ngtcp2 0.12 still speaks it.
+inline constexpr version_number version_2_draft = 0x709A'50C4;
 
 enum class version_family : std::uint8_t {
   unknown,
   ietf_v1,      // v1: long packet types as RFC 9000
-  ietf_v2,      // v2: long packet types rotated, RFC 9369 3.2
+  ietf_v2,      // v2 and its drafts: long packet types rotated, RFC 9369 3.2
   ietf_draft,   // 0xff0000NN
   mvfst,        // 0xfaceb00x: IETF drafts under another name
   google_tls,   // T050, T051: gQUIC numbering, IETF long header, TLS in CRYPTO

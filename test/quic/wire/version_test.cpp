@@ -20,6 +20,7 @@ struct sample {
 const sample samples[] = {
     {version_1, version_family::ietf_v1, 0, header_layout::rfc9000},
     {version_2, version_family::ietf_v2, 0, header_layout::rfc9369},
+    {0x709a50c4, version_family::ietf_v2, 0, header_layout::rfc9369},
     {0xff00000a, version_family::ietf_draft, 10, header_layout::invariant},
     {0xff00000b, version_family::ietf_draft, 11, header_layout::nibbles},
     {0xff00000f, version_family::ietf_draft, 15, header_layout::nibbles},
