@@ -347,10 +347,15 @@ TEST_P(on_lcores, runs_until_stopped_and_balances) {
   ASSERT_EQ(e.workers(), wanted);
   const seeded seeds = e.seed(4);
   ASSERT_TRUE(e.start());
-  while (e.total()[count::rx_pkts] < 20'000) std::this_thread::yield();
+  // On a busy machine one worker may see all of these before the next one runs at all: each is waited for.
+  const auto idle_worker = [&] {
+    for (std::size_t i = 0; i < wanted; ++i)
+      if (e.of_worker(i)[count::rx_pkts] == 0) return true;
+    return false;
+  };
+  while (e.total()[count::rx_pkts] < 20'000 || idle_worker()) std::this_thread::yield();
   e.stop();
   for (std::size_t i = 0; i < wanted; ++i) {
-    EXPECT_GT(e.of_worker(i)[count::rx_pkts], 0u) << "lcore " << e.lcore_of(i);
     if (mem::heap_counter_present()) {
       EXPECT_EQ(e.of_worker(i).heap_calls, 0u);
     }
