@@ -1,6 +1,7 @@
 // crypto/constant_time.hpp - comparing secrets without telling where they differ.
 //
 // Shape    time depends on the sizes alone. Errors  views of different sizes are unequal (sizes are no secret).
+// Source   RFC 9001 9.5
 // Tests    test/crypto/constant_time_test.cpp
 #pragma once
 
