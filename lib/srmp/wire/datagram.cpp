@@ -10,7 +10,9 @@ struct flat_cursor {
   base::byte_view rest;
 
   [[nodiscard]] std::size_t left() const noexcept { return rest.size(); }
-  [[nodiscard]] header_result parse(frame_header& out) const noexcept { return parse_header(rest, max_payload, out); }
+  [[nodiscard]] header_result parse(frame_header& out) const noexcept {
+    return parse_header_stepwise(rest, max_payload, out);
+  }
   void advance(std::size_t count) noexcept { rest = rest.subspan(count); }
 };
 
@@ -23,7 +25,7 @@ struct split_cursor {
   [[nodiscard]] std::size_t left() const noexcept { return remaining; }
   [[nodiscard]] header_result parse(frame_header& out) const noexcept {
     const base::byte_view here = parts[0].subspan(used);
-    if (here.size() >= long_header_size) return parse_header(here, max_payload, out);
+    if (here.size() >= long_header_size) return parse_header_stepwise(here, max_payload, out);
     std::uint8_t joined[long_header_size];
     std::size_t size = 0;
     for (std::size_t i = 0; i < parts.size() && size < long_header_size; ++i) {
@@ -32,7 +34,7 @@ struct split_cursor {
       std::copy_n(part.data(), take, joined + size);
       size += take;
     }
-    return parse_header(base::byte_view(joined, size), max_payload, out);
+    return parse_header_stepwise(base::byte_view(joined, size), max_payload, out);
   }
   void advance(std::size_t count) noexcept {
     remaining -= count;

@@ -10,7 +10,7 @@
 // Tests    test/srmp/wire/datagram_test.cpp (vectors Q1, Q5-Q7), test/fuzz/srmp_wire_fuzz.cpp
 #pragma once
 
-#include "srmp/wire/frame_header.hpp"
+#include "srmp/wire/frame.hpp"
 
 namespace millrace::srmp::wire {
 
@@ -50,11 +50,6 @@ struct datagram_summary {
   return classify_datagram(datagram).kind == datagram_kind::exact;
 }
 
-struct frame {
-  frame_header header;
-  base::byte_view payload;  // header.payload_size bytes inside the datagram
-};
-
 // for (frame f; frames.next(f) == base::progress::done;) ...
 class datagram_frames {
   base::byte_view rest_;
@@ -68,7 +63,7 @@ class datagram_frames {
   base::progress next(frame& out) noexcept {
     if (why_ != header_errc::ok) return base::progress::malformed;
     frame_header header;
-    const header_result got = parse_header(rest_, max_payload, header);
+    const header_result got = parse_header_stepwise(rest_, max_payload, header);
     if (got.outcome != base::progress::done) {
       why_ = got.why;
       return got.outcome;

@@ -76,44 +76,88 @@ struct [[nodiscard]] header_result {
   std::uint8_t need = 0;              // need_more: bytes of header needed in all, 4 or 8
 };
 
-// Reads the header at the front of `in`. `out` is written on success only. A payload above `ceiling` is too_large.
-inline header_result parse_header(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
+// Step by step, with a branch on the form. parse_header() below answers the same; this one serves it when its fast path
+// says no, and walks over many frames: there the next header's place waits for this length, which a branch guessed
+// right (datagrams hardly mix forms) hides and arithmetic does not.
+inline header_result parse_header_stepwise(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
   using base::progress;
-  if (in.size() < short_header_size) [[unlikely]]
-    return {progress::need_more, header_errc::ok, short_header_size};
+  if (in.size() < short_header_size) return {progress::need_more, header_errc::ok, short_header_size};
   const std::uint8_t* p = in.data();
   std::uint32_t size = base::load_le16(p + 2);
   std::uint16_t header_size = short_header_size;
-  if (size > max_short_payload) [[unlikely]] {
+  if (size > max_short_payload) {
     if (in.size() < long_header_size) return {progress::need_more, header_errc::ok, long_header_size};
     size = base::load_le32(p + 4);
     header_size = long_header_size;
     if (size > max_payload) return {progress::malformed, header_errc::negative_length, 0};
   }
-  if (size > ceiling) [[unlikely]]
-    return {progress::malformed, header_errc::too_large, 0};
+  if (size > ceiling) return {progress::malformed, header_errc::too_large, 0};
   out = {p[0], p[1], header_size, size};
   return {progress::done, header_errc::ok, 0};
+}
+
+// The header in eight bytes already loaded (little-endian, first byte lowest; whatever follows a short header is
+// ignored). False, and `out` untouched, when its length is above `ceiling` or negative.
+// No branch on the form: peers that mix small and large frames make it a coin toss, and a wrong guess costs more than
+// everything else here together.
+inline bool decode_header(std::uint64_t opening, std::uint32_t ceiling, frame_header& out) noexcept {
+  const auto short_size = static_cast<std::uint32_t>(opening >> 16 & 0xFFFF);
+  const auto is_long = static_cast<std::uint32_t>(short_size > max_short_payload);
+  const std::uint32_t long_only = 0u - is_long;
+  const std::uint32_t size = (static_cast<std::uint32_t>(opening >> 32) & long_only) | (short_size & ~long_only);
+  if (size > (ceiling < max_payload ? ceiling : max_payload)) [[unlikely]]
+    return false;
+  out = {static_cast<std::uint8_t>(opening), static_cast<std::uint8_t>(opening >> 8),
+         static_cast<std::uint16_t>(short_header_size + (is_long << 2)), size};
+  return true;
+}
+
+// Reads the header at the front of `in`. `out` is written on success only. A payload above `ceiling` is too_large.
+inline header_result parse_header(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
+  if (in.size() >= long_header_size && decode_header(base::load_le64(in.data()), ceiling, out)) [[likely]]
+    return {base::progress::done, header_errc::ok, 0};
+  return parse_header_stepwise(in, ceiling, out);
+}
+
+// The 0 to 7 bytes of `few`, first byte lowest, zeros above. A size is the sum of its bits, so what is there is one
+// load of 4, 2 and 1 bytes; a load whose bit is off goes to zeros, which is cheaper than a branch guessed wrong.
+[[nodiscard]] inline std::uint64_t load_few(base::byte_view few) noexcept {
+  alignas(8) static constexpr std::uint8_t zeros[8] = {};
+  const std::size_t size = few.size();
+  const std::uint8_t* at = few.data();
+  const std::uint64_t four = base::load_le32((size & 4) != 0 ? at : zeros);
+  at += size & 4;
+  const std::uint64_t two = base::load_le16((size & 2) != 0 ? at : zeros);
+  at += size & 2;
+  const std::uint64_t one = *((size & 1) != 0 ? at : zeros);
+  return four | two << (8 * (size & 4)) | one << (8 * (size & 6));
 }
 
 // The same over a payload in several buffers, `offset` bytes in; a header may be cut anywhere.
 inline header_result parse_header(const base::segments& in, std::size_t offset, std::uint32_t ceiling,
                                   frame_header& out) noexcept {
-  std::uint8_t joined[long_header_size];  // a copy, because these few bytes are cut
-  std::size_t size = 0;
-  for (const base::byte_view part : in.parts()) {
-    if (offset >= part.size()) {
-      offset -= part.size();
-      continue;
-    }
-    const base::byte_view here = part.subspan(offset);
-    if (size == 0 && here.size() >= long_header_size) [[likely]]
-      return parse_header(here, ceiling, out);
-    offset = 0;
-    for (std::size_t i = 0; i < here.size() && size < long_header_size; ++i) joined[size++] = here[i];
-    if (size == long_header_size) break;
+  std::span<const base::byte_view> parts = in.parts();
+  while (!parts.empty() && offset >= parts[0].size()) {
+    offset -= parts[0].size();
+    parts = parts.subspan(1);
   }
-  return parse_header(base::byte_view(joined, size), ceiling, out);
+  if (parts.empty()) return {base::progress::need_more, header_errc::ok, short_header_size};
+  const base::byte_view here = parts[0].subspan(offset);
+  if (here.size() >= long_header_size || parts.size() == 1) return parse_header(here, ceiling, out);
+  // Cut: the usual cut has a whole header's worth of bytes behind it, so both sides are loaded at once.
+  const base::byte_view next = parts[1];
+  if (next.size() >= long_header_size) [[likely]] {
+    const std::uint64_t opening = load_few(here) | base::load_le64(next.data()) << (8 * here.size());
+    if (decode_header(opening, ceiling, out)) [[likely]]
+      return {base::progress::done, header_errc::ok, 0};
+  }
+  std::uint8_t joined[long_header_size];  // cut more than once, or not to be
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < parts.size() && size < long_header_size; ++i) {
+    const base::byte_view part = i == 0 ? here : parts[i];
+    for (std::size_t k = 0; k < part.size() && size < long_header_size; ++k) joined[size++] = part[k];
+  }
+  return parse_header_stepwise(base::byte_view(joined, size), ceiling, out);
 }
 
 [[nodiscard]] constexpr std::size_t header_size_for(std::uint32_t payload_size) noexcept {
@@ -122,17 +166,17 @@ inline header_result parse_header(const base::segments& in, std::size_t offset, 
 
 // Writes the header of a payload of `payload_size` <= max_payload bytes at `out`, where header_size_for() bytes are
 // free; answers that size. The short form is used whenever it can be: some readers refuse the long form of a short
-// length.
+// length. Both forms take the same two stores, the short one the same four bytes twice, so that no branch is guessed.
 inline std::size_t emit_header(std::uint8_t* out, std::uint8_t flags, std::uint8_t seq,
                                std::uint32_t payload_size) noexcept {
-  const std::uint32_t opening = static_cast<std::uint32_t>(flags) | static_cast<std::uint32_t>(seq) << 8;
-  if (payload_size <= max_short_payload) [[likely]] {
-    base::store_le32(out, opening | payload_size << 16);
-    return short_header_size;
-  }
-  base::store_le32(out, opening | 0xFFFF'0000);
-  base::store_le32(out + 4, payload_size);
-  return long_header_size;
+  const auto is_long = static_cast<std::uint32_t>(payload_size > max_short_payload);
+  const std::uint32_t long_only = 0u - is_long;
+  const std::uint32_t opening = static_cast<std::uint32_t>(flags) | static_cast<std::uint32_t>(seq) << 8 |
+                                (payload_size << 16 | (long_only << 16));
+  const std::size_t more = std::size_t{is_long} << 2;
+  base::store_le32(out, opening);
+  base::store_le32(out + more, (payload_size & long_only) | (opening & ~long_only));
+  return short_header_size + more;
 }
 
 }  // namespace millrace::srmp::wire
