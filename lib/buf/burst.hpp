@@ -92,7 +92,7 @@ class burst {
   // --- what changes ownership ---
   // One drop, one free, one counter. Leaves a hole.
   void drop(unsigned i, stats::drop_reason reason, stats::drop_counters& drops) noexcept {
-    rte_pktmbuf_free(std::exchange(slots_[i], nullptr));
+    free_packet(std::exchange(slots_[i], nullptr));
     ++holes_;
     drops.add(reason);
   }

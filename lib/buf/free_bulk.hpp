@@ -9,7 +9,7 @@
 
 #include <rte_mbuf.h>
 
-#include <cstring>
+#include "buf/segment.hpp"
 
 namespace millrace::buf {
 
@@ -27,7 +27,7 @@ inline void free_bulk(rte_mbuf** packets, unsigned count) noexcept {
     while (end < count && packets[end]->pool == pool && is_plain(packets[end])) ++end;
     if (end != start) rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(packets + start), end - start);
     start = end;
-    if (start < count && !is_plain(packets[start])) rte_pktmbuf_free(packets[start++]);
+    if (start < count && !is_plain(packets[start])) free_packet(packets[start++]);
   }
 }
 

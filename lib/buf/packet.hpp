@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "buf/segment.hpp"
 #include "mem/packet_pool.hpp"
 
 namespace millrace::buf {
@@ -37,12 +38,12 @@ class packet {
   packet(packet&& other) noexcept : head_(std::exchange(other.head_, nullptr)) {}
   packet& operator=(packet&& other) noexcept {
     if (this != &other) {
-      rte_pktmbuf_free(head_);
+      free_packet(head_);
       head_ = std::exchange(other.head_, nullptr);
     }
     return *this;
   }
-  ~packet() { rte_pktmbuf_free(head_); }
+  ~packet() { free_packet(head_); }
 
   [[nodiscard]] static packet alloc(mem::packet_pool& pool) noexcept { return packet{pool.alloc()}; }
 
