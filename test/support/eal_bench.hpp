@@ -9,6 +9,7 @@
 #include <rte_eal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +23,8 @@ inline int bench_under_eal(int argc, char** argv, const std::vector<std::string>
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   const std::string prefix = "mrbench" + std::to_string(getpid());
   const bool huge = std::getenv("MILLRACE_BENCH_HUGE") != nullptr;
-  std::vector<std::string> words = {"bench", "--no-pci", "--no-telemetry", "--log-level=*:4", "-l", "0"};
+  std::vector<std::string> words = {"bench", "--no-pci", "--no-telemetry", "--log-level=*:4"};
+  if (std::find(more.begin(), more.end(), "--lcores") == more.end()) words.insert(words.end(), {"-l", "0"});
   if (huge)
     words.insert(words.end(), {"--in-memory"});
   else
