@@ -11,13 +11,12 @@ namespace millrace::buf {
 namespace {
 
 // An mbuf of `spare` that refers to `range`, which lies in the buffer of `m`; nullptr when there is none.
-[[nodiscard]] rte_mbuf* refer_to(rte_mbuf* m, base::byte_view range, mem::packet_pool* spare) noexcept {
-  if (spare == nullptr) return nullptr;
+[[nodiscard]] rte_mbuf* refer_to(rte_mbuf* m, base::byte_view range, const mbuf_source& spare) noexcept {
   // What the new mbuf will be counted in: the external buffer, or the mbuf the bytes lie in.
   const std::uint16_t holders =
       RTE_MBUF_HAS_EXTBUF(m) ? rte_mbuf_ext_refcnt_read(m->shinfo) : rte_mbuf_refcnt_read(rte_mbuf_from_indirect(m));
   if (holders == UINT16_MAX) return nullptr;
-  rte_mbuf* view = spare->alloc();
+  rte_mbuf* view = spare.alloc();
   if (view == nullptr) return nullptr;
   rte_pktmbuf_attach(view, m);
   view->ol_flags &=
@@ -36,7 +35,7 @@ void chain::settle_tail() noexcept {
   settled_ = true;
 }
 
-bool chain::make_growable(mem::packet_pool* spare) noexcept {
+bool chain::make_growable(const mbuf_source& spare) noexcept {
   if (head_ == nullptr || owns_link_) return true;
   if (!is_held_once(tail_)) {
     rte_mbuf* view = refer_to(tail_, {tail_at_, tail_len_}, spare);
@@ -64,7 +63,7 @@ void chain::take_segments(rte_mbuf* m) noexcept {
   }
 }
 
-bool chain::append(chain&& more, mem::packet_pool* spare) noexcept {
+bool chain::append(chain&& more, const mbuf_source& spare) noexcept {
   MILLRACE_ASSERT(this != &more);
   if (more.head_ == nullptr) return true;
   if (head_ == nullptr) {
@@ -86,8 +85,9 @@ bool chain::append(chain&& more, mem::packet_pool* spare) noexcept {
   return true;
 }
 
-bool chain::append_copy(base::byte_view bytes, mem::packet_pool& pool) noexcept {
+bool chain::append_copy(base::byte_view bytes, const mbuf_source& pool) noexcept {
   constexpr unsigned at_once = 32;
+  if (pool.data_room() == 0) return bytes.empty();
   chain fresh;
   while (!bytes.empty()) {
     rte_mbuf* room[at_once];
@@ -103,7 +103,7 @@ bool chain::append_copy(base::byte_view bytes, mem::packet_pool& pool) noexcept 
       bytes = bytes.subspan(take);
     }
   }
-  return append(std::move(fresh), &pool);
+  return append(std::move(fresh), pool);
 }
 
 void chain::prepend(packet&& first) noexcept {
@@ -248,7 +248,7 @@ void chain::truncate(std::size_t count) noexcept {
   settled_ = false;
 }
 
-bool chain::share(std::size_t offset, std::size_t count, chain& out, mem::packet_pool* spare) const noexcept {
+bool chain::share(std::size_t offset, std::size_t count, chain& out, const mbuf_source& spare) const noexcept {
   MILLRACE_ASSERT(this != &out);
   if (offset > bytes_ || count > bytes_ - offset) return false;
   chain built;
@@ -302,7 +302,7 @@ std::size_t chain::copy_out(std::size_t offset, base::byte_span out) const noexc
   return in.skip(offset) && in.copy(out.first(count)) ? count : 0;
 }
 
-bool chain::replace_shared(mem::packet_pool* spare) noexcept {
+bool chain::replace_shared(const mbuf_source& spare) noexcept {
   rte_mbuf** link = &head_;
   for (std::uint32_t i = 0; i < segments_; ++i) {
     rte_mbuf* m = *link;
@@ -325,7 +325,7 @@ bool chain::replace_shared(mem::packet_pool* spare) noexcept {
   return true;
 }
 
-bool chain::into_packet(packet& out, mem::packet_pool* spare) noexcept {
+bool chain::into_packet(packet& out, const mbuf_source& spare) noexcept {
   if (segments_ > UINT16_MAX || bytes_ > UINT32_MAX || !replace_shared(spare)) return false;
   if (head_ == nullptr) {
     out = packet{};

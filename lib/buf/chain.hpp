@@ -23,6 +23,7 @@
 
 #include "base/segments.hpp"
 #include "buf/cursor.hpp"
+#include "buf/mbuf_source.hpp"
 #include "buf/packet.hpp"
 #include "buf/segment.hpp"
 #include "buf/slice.hpp"
@@ -80,11 +81,11 @@ class chain {
   // True unless somebody else shares the last segment and owns its link (the front half of a cut).
   [[nodiscard]] bool can_grow() const noexcept { return head_ == nullptr || owns_link_ || is_held_once(tail_); }
   // Makes can_grow() true for good, with at most one mbuf of `spare` in the place of a shared last segment.
-  [[nodiscard]] bool make_growable(mem::packet_pool* spare) noexcept;
+  [[nodiscard]] bool make_growable(const mbuf_source& spare) noexcept;
   // Takes all of `more` in; false, and both as they were, when this end is shared and `spare` cannot help.
-  [[nodiscard]] bool append(chain&& more, mem::packet_pool* spare = nullptr) noexcept;
+  [[nodiscard]] bool append(chain&& more, const mbuf_source& spare = {}) noexcept;
   // Copies `bytes` into new mbufs of `pool`; false when it has too few.
-  [[nodiscard]] bool append_copy(base::byte_view bytes, mem::packet_pool& pool) noexcept;
+  [[nodiscard]] bool append_copy(base::byte_view bytes, const mbuf_source& pool) noexcept;
   // In front of everything; empty segments of `first` are freed.
   void prepend(packet&& first) noexcept;
   // `count` writable bytes in front of the first byte, in the same buffer; empty when it is shared or has no room.
@@ -111,7 +112,7 @@ class chain {
   // --- sharing ---
   // [offset, offset + count) as a chain of its own, this one unchanged. One segment needs no memory; n segments need
   // n - 1 mbufs of `spare` (headers only, their buffers stay unused).
-  [[nodiscard]] bool share(std::size_t offset, std::size_t count, chain& out, mem::packet_pool* spare) const noexcept;
+  [[nodiscard]] bool share(std::size_t offset, std::size_t count, chain& out, const mbuf_source& spare) const noexcept;
   // The same as a slice: empty when the range is empty, crosses a boundary or does not fit.
   [[nodiscard]] slice share_slice(std::size_t offset, std::size_t count) const noexcept;
 
@@ -135,7 +136,7 @@ class chain {
   std::size_t copy_out(std::size_t offset, base::byte_span out) const noexcept;
   // The chain as a packet a port can send, in `out`; the chain is empty afterwards. A segment somebody else shares is
   // replaced by an mbuf of `spare` that refers to it. False (and all kept) without one, or beyond 65535 segments.
-  [[nodiscard]] bool into_packet(packet& out, mem::packet_pool* spare) noexcept;
+  [[nodiscard]] bool into_packet(packet& out, const mbuf_source& spare) noexcept;
 
   // --- for buf's own queues: references are handed over, ranges lie in the mbuf's buffer and are not empty ---
   // Only while can_grow(); `m` has one segment and a clear link.
@@ -216,7 +217,7 @@ class chain {
   void consume_segments(std::size_t count) noexcept;
   void free_all() noexcept;
   [[nodiscard]] bool cut_segments(std::size_t count, chain& out) noexcept;
-  [[nodiscard]] bool replace_shared(mem::packet_pool* spare) noexcept;
+  [[nodiscard]] bool replace_shared(const mbuf_source& spare) noexcept;
 };
 
 static_assert(sizeof(chain) <= 64, "a chain fits one cache line");

@@ -20,9 +20,9 @@ constexpr std::uint32_t never_segments = std::numeric_limits<std::uint32_t>::max
 
 }  // namespace
 
-pipe::pipe(const pipe_limits& limits, mem::packet_pool* blocks, const pipe_events& events) noexcept
+pipe::pipe(const pipe_limits& limits, const mbuf_source& blocks, const pipe_events& events) noexcept
     : blocks_(blocks),
-      block_bytes_(blocks == nullptr ? 0 : blocks->data_room()),
+      block_bytes_(blocks.data_room()),
       pause_bytes_(limits.pause_bytes == 0 ? never : limits.pause_bytes),
       resume_bytes_(std::max<std::size_t>(1, std::min(limits.resume_bytes, pause_bytes_))),
       pause_segments_(limits.pause_segments == 0 ? never_segments : limits.pause_segments),
@@ -67,7 +67,7 @@ flow pipe::write_long(base::byte_view bytes) noexcept {
     rte_mbuf* made[at_once];
     const auto count =
         static_cast<unsigned>(std::min<std::size_t>((rest.size() + block_bytes_ - 1) / block_bytes_, at_once));
-    if (!blocks_->alloc_bulk(made, count)) return flow::exhausted;
+    if (!blocks_.alloc_bulk(made, count)) return flow::exhausted;
     for (unsigned i = 0; i < count; ++i) {
       last = made[i];
       const std::size_t take = std::min(rest.size(), block_bytes_);
@@ -97,7 +97,7 @@ flow pipe::write_long(base::byte_view bytes) noexcept {
 
 base::byte_span pipe::new_block(std::size_t wanted) noexcept {
   if (state_ == flow::closed || wanted > block_bytes_ || block_bytes_ == 0) return {};
-  rte_mbuf* made = blocks_->alloc();
+  rte_mbuf* made = blocks_.alloc();
   if (made == nullptr) return {};
   seal_open();
   open_ = made;

@@ -74,7 +74,7 @@ class pipe {
   slice first_;    // uncommitted end of a full block that begins with committed bytes
   chain pending_;  // blocks of uncommitted bytes alone
 
-  mem::packet_pool* blocks_;
+  mbuf_source blocks_;
   std::size_t block_bytes_;
   std::size_t pause_bytes_;
   std::size_t resume_bytes_;
@@ -84,8 +84,8 @@ class pipe {
   std::uint64_t pauses_ = 0;
 
  public:
-  // `blocks` feeds write() and get_span() and outlives the pipe; null when only packets are appended.
-  explicit pipe(const pipe_limits& limits = {}, mem::packet_pool* blocks = nullptr,
+  // `blocks` feeds write() and get_span() and outlives the pipe; not needed when only packets are appended.
+  explicit pipe(const pipe_limits& limits = {}, const mbuf_source& blocks = {},
                 const pipe_events& events = {}) noexcept;
   pipe(const pipe&) = delete;
   pipe& operator=(const pipe&) = delete;
