@@ -129,24 +129,10 @@ base::byte_span chain::prepend_in_place(std::size_t count) noexcept {
   return {begin + (room - count), count};
 }
 
-bool chain::cut(std::size_t count, chain& out) noexcept {
-  MILLRACE_ASSERT(this != &out);
-  if (count >= front().size()) return cut_segments(count, out);
+bool chain::cut_segments(std::size_t count, chain& out) noexcept {
+  if (count > bytes_) return false;
   if (count == 0) {
     out.clear();
-    return true;
-  }
-  if (!hold(head_)) return false;
-  out.clear();
-  out.put_first(head_, {head_at_, count}, false);
-  step_in_head(count);
-  return true;
-}
-
-bool chain::cut_segments(std::size_t count, chain& out) noexcept {
-  if (count >= bytes_) {
-    if (count > bytes_) return false;
-    out = std::move(*this);
     return true;
   }
   rte_mbuf* last = nullptr;  // the last whole segment of the front half
@@ -325,7 +311,7 @@ bool chain::replace_shared(const mbuf_source& spare) noexcept {
   return true;
 }
 
-bool chain::into_packet(packet& out, const mbuf_source& spare) noexcept {
+bool chain::segments_into_packet(packet& out, const mbuf_source& spare) noexcept {
   if (segments_ > UINT16_MAX || bytes_ > UINT32_MAX || !replace_shared(spare)) return false;
   if (head_ == nullptr) {
     out = packet{};

@@ -94,7 +94,19 @@ class chain {
   // --- cutting ---
   // Moves the first `count` bytes into `out`, which loses what it held. False when there are fewer, or when the
   // segment that is cut has 65535 holders already.
-  [[nodiscard]] bool cut(std::size_t count, chain& out) noexcept;
+  [[nodiscard]] bool cut(std::size_t count, chain& out) noexcept {
+    MILLRACE_ASSERT(this != &out);
+    if (count == bytes_) {
+      out = std::move(*this);
+      return true;
+    }
+    if (count >= front().size() || count == 0) return cut_segments(count, out);
+    if (!hold(head_)) return false;
+    out.clear();
+    out.put_first(head_, {head_at_, count}, false);
+    step_in_head(count);
+    return true;
+  }
   // Frees the first `count` bytes; all when there are fewer.
   void consume(std::size_t count) noexcept {
     if (count < front().size()) [[likely]] {
@@ -136,7 +148,14 @@ class chain {
   std::size_t copy_out(std::size_t offset, base::byte_span out) const noexcept;
   // The chain as a packet a port can send, in `out`; the chain is empty afterwards. A segment somebody else shares is
   // replaced by an mbuf of `spare` that refers to it. False (and all kept) without one, or beyond 65535 segments.
-  [[nodiscard]] bool into_packet(packet& out, const mbuf_source& spare) noexcept;
+  [[nodiscard]] bool into_packet(packet& out, const mbuf_source& spare) noexcept {
+    if (segments_ != 1 || !is_held_once(head_)) return segments_into_packet(out, spare);
+    set_own_range(head_, tail_at_, tail_len_);
+    head_->pkt_len = tail_len_;
+    out = packet{head_};
+    forget();
+    return true;
+  }
 
   // --- for buf's own queues: references are handed over, ranges lie in the mbuf's buffer and are not empty ---
   // Only while can_grow(); `m` has one segment and a clear link.
@@ -194,8 +213,22 @@ class chain {
     else
       append_owned(m, {own_begin(m), m->data_len});
   }
+  // Field by field, and not as vectors: they were written one by one just now, and a wider load would wait for that.
   void take_fields(chain& other) noexcept {
-    std::memcpy(static_cast<void*>(this), &other, sizeof *this);  // plain fields only
+    const auto fetch = [](auto& field) {
+      auto value = field;
+      asm("" : "+r"(value));
+      return value;
+    };
+    head_ = fetch(other.head_);
+    head_at_ = fetch(other.head_at_);
+    tail_ = fetch(other.tail_);
+    tail_at_ = fetch(other.tail_at_);
+    bytes_ = fetch(other.bytes_);
+    segments_ = fetch(other.segments_);
+    tail_len_ = fetch(other.tail_len_);
+    owns_link_ = other.owns_link_;
+    settled_ = other.settled_;
     other.forget();
   }
   void forget() noexcept {
@@ -217,6 +250,7 @@ class chain {
   void consume_segments(std::size_t count) noexcept;
   void free_all() noexcept;
   [[nodiscard]] bool cut_segments(std::size_t count, chain& out) noexcept;
+  [[nodiscard]] bool segments_into_packet(packet& out, const mbuf_source& spare) noexcept;
   [[nodiscard]] bool replace_shared(const mbuf_source& spare) noexcept;
 };
 

@@ -156,6 +156,7 @@ void pipe::publish() noexcept {
 }
 
 void pipe::disown_open_block(chain& taken) noexcept {
+  if (taken.empty()) return;
   if (taken.tail() == open_ || (!first_.empty() && taken.tail() == first_.raw())) taken.disown_tail_link();
 }
 

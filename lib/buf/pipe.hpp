@@ -167,7 +167,8 @@ class pipe {
   // Moves the first `count` bytes into `out`, uncopied: a frame cut whole. Conditions of chain::cut().
   [[nodiscard]] bool take(std::size_t count, chain& out) noexcept {
     if (!data_.cut(count, out)) return false;
-    if (data_.empty() && out.tail() != nullptr) disown_open_block(out);
+    if (data_.empty() && (open_ != nullptr || uncommitted_ != 0)) [[unlikely]]
+      disown_open_block(out);
     examined_ -= std::min(examined_, count);
     after_read();
     return true;
