@@ -34,7 +34,23 @@ namespace millrace::stats {
   X(l2_too_many_tags, "more VLAN tags or MPLS labels than we follow")                      \
   X(mpls_malformed, "an MPLS stack without a bottom, or ending inside a label")            \
   X(pppoe_malformed, "a PPPoE or PPP header that cannot be")                               \
+  X(l2_not_for_us, "a unicast frame for another station")                                  \
+  X(l2_wrong_vlan, "a frame of a VLAN that is not the interface's")                        \
+  X(l2_bad_source, "a source MAC that is a group's, zero or our own")                      \
   X(arp, "ARP, seen where nobody answers it")                                              \
+  X(arp_malformed, "an ARP packet that cannot be, or is not for IPv4 over Ethernet")       \
+  X(arp_not_for_us, "ARP between others")                                                  \
+  X(arp_spoofed, "ARP that claims our address, or one that its sender cannot have")        \
+  X(neighbour_unsolicited, "an answer about a neighbour that nobody asked for")            \
+  X(neighbour_fixed, "a claim that contradicts a static neighbour")                        \
+  X(neighbour_rate_limited, "more questions about our addresses than we answer")           \
+  X(neighbour_cache_full, "the neighbour cache had no room")                               \
+  X(neighbour_queue_full, "too many frames wait for a neighbour's address")                \
+  X(neighbour_unreachable, "it waited for a neighbour that did not answer")                \
+  X(ndp_malformed, "a neighbour discovery message that cannot be")                         \
+  X(ndp_hop_limit, "neighbour discovery or MLD from beyond the link")                      \
+  X(ndp_not_for_us, "neighbour discovery about addresses that are not ours")               \
+  X(ndp_ignored, "router discovery or a redirect, which we do not use")                    \
   /* network layer */                                                                      \
   X(ip_truncated, "the packet ends inside its IP header")                                  \
   X(ip_bad_version, "neither IPv4 nor IPv6 where IP was announced")                        \
@@ -44,8 +60,26 @@ namespace millrace::stats {
   X(ip_bad_checksum, "the IPv4 header checksum is wrong")                                  \
   X(ip_bad_extension, "an IPv6 extension header with a lying length, or too many of them") \
   X(ip_fragment, "a fragment, where fragments are not put together")                       \
+  X(ip_fragment_malformed, "a fragment whose size or place cannot be")                     \
+  X(ip_fragment_duplicate, "a fragment that was there already")                            \
+  X(ip_fragment_overlap, "a fragment that overlaps another")                               \
+  X(ip_fragment_refused, "a fragment of a datagram that was refused, or is too large")     \
+  X(ip_fragment_too_many, "a datagram in more fragments than we keep")                     \
   X(ip_unknown_protocol, "an IP protocol we do not look into")                             \
+  X(ip_unknown_option, "an IPv6 option that asks to be refused where it is not known")     \
+  X(ip_source_route, "a source route, or a routing header with segments left")             \
+  X(ip_martian_source, "a source address that no packet on a wire can have")               \
+  X(ip_martian_destination, "a destination that no packet on a wire can have")             \
+  X(ip_spoofed_source, "our own address as the source of a packet from the wire")          \
+  X(ip_not_for_us, "an IP destination that is not ours")                                   \
+  X(ip_broadcast, "a broadcast, or unicast in a broadcast frame, where none is taken")     \
+  X(ip_too_big, "larger than its path carries, and not to be fragmented")                  \
+  X(no_route, "no route leads to its destination")                                         \
   X(icmp, "ICMP, seen where nobody answers it")                                            \
+  X(icmp_malformed, "an ICMP message that cannot be")                                      \
+  X(icmp_bad_checksum, "the ICMP checksum is wrong")                                       \
+  X(icmp_unwanted, "an ICMP message that nobody here waits for")                           \
+  X(icmp_rate_limited, "more ICMP than we answer")                                         \
   /* tunnels */                                                                            \
   X(tunnel_truncated, "the packet ends inside a tunnel header")                            \
   X(tunnel_malformed, "a tunnel header that cannot be")                                    \
@@ -55,6 +89,7 @@ namespace millrace::stats {
   X(udp_truncated, "the packet ends inside its UDP header")                                \
   X(udp_bad_length, "a UDP length below 8 or beyond the packet")                           \
   X(udp_bad_checksum, "the UDP checksum is wrong")                                         \
+  X(udp_zero_checksum, "UDP over IPv6 without a checksum")                                 \
   X(tcp_truncated, "the packet ends inside its TCP header")                                \
   X(tcp_bad_offset, "a TCP data offset below 20 or beyond the packet")                     \
   X(tcp_bad_checksum, "the TCP checksum is wrong")                                         \
