@@ -11,7 +11,7 @@
 // Threads  get and get_bulk from any lcore; grow, release_half, reap, sample and the figures: the control thread. With
 //          lcores running, set_quiescence() comes first: a mempool is freed when all is back and every lcore has passed
 //          since, which takes three or more calls of reap().
-// Tests    test/mem/mempool_set_test.cpp, test/mem/hugepage_test.cpp
+// Tests    test/mem/mempool_set_test.cpp, test/buf/hugepage_test.cpp
 #pragma once
 
 #include <rte_mempool.h>

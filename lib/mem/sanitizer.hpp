@@ -30,6 +30,7 @@
 #endif
 
 #if MILLRACE_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -46,6 +47,27 @@ inline void register_leak_root([[maybe_unused]] const void* base, [[maybe_unused
 inline void unregister_leak_root([[maybe_unused]] const void* base, [[maybe_unused]] std::size_t bytes) noexcept {
 #if MILLRACE_ASAN
   __lsan_unregister_root_region(base, bytes);
+#endif
+}
+
+// [base, base + bytes) must not be touched until unpoison(): what lies unused in a pool.
+inline void poison([[maybe_unused]] const void* base, [[maybe_unused]] std::size_t bytes) noexcept {
+#if MILLRACE_ASAN
+  __asan_poison_memory_region(base, bytes);
+#endif
+}
+
+inline void unpoison([[maybe_unused]] const void* base, [[maybe_unused]] std::size_t bytes) noexcept {
+#if MILLRACE_ASAN
+  __asan_unpoison_memory_region(base, bytes);
+#endif
+}
+
+[[nodiscard]] inline bool is_poisoned([[maybe_unused]] const void* at) noexcept {
+#if MILLRACE_ASAN
+  return __asan_address_is_poisoned(at) != 0;
+#else
+  return false;
 #endif
 }
 

@@ -7,7 +7,7 @@ TABLE = """# [room, rooms it may include, outside libraries, options]
 rooms = [
     ['base',     [],                 [],          {}],
     ['env',      ['base'],           [dpdk_dep],  {}],
-    ['mem',      ['base', 'env'],    [dpdk_dep],  {}],   # a comment with ['fake', [], [], {}]
+    ['mem',      ['base', 'env'],    [dpdk_dep],  {'pmr': true}],   # a comment with ['fake', [], [], {}]
     ['buf',      ['base', 'mem'],    [dpdk_dep],  {}],
     ['port',     ['base', 'env', 'mem', 'buf'], [dpdk_dep, ring_dep], {}],
     ['quic',     ['base', 'buf'],    [],          {'wire': true}],
@@ -20,12 +20,13 @@ GOOD = {
     'lib/base/bytes.hpp': '#include <span>\n#include <immintrin.h>\n',
     'lib/env/eal.cpp': '#include "env/eal.hpp"\n#include "base/bytes.hpp"\n#include <rte_eal.h>\n#include <unistd.h>\n',
     'lib/mem/pool.cpp': '#include <rte_mempool.h>\n',
+    'lib/mem/pmr/resource.cpp': '#include "mem/pmr/resource.hpp"\n#include "mem/pool.hpp"\nvoid f() { throw 1; }\n',
     'lib/buf/packet.hpp': '#include <rte_mbuf.h>\n#include "mem/pool.hpp"\n',
     'lib/port/port.cpp': '#include <rte_ethdev.h>\n#include <rte_mbuf.h>\n',
     'lib/quic/wire/header.cpp': '#include "quic/wire/header.hpp"\n#include "base/bytes.hpp"\n',
     'lib/quic/conn.cpp': '// try this: throw nothing\n#include "buf/packet.hpp"\n#include "quic/wire/header.hpp"\n'
                          'const char* text = "do not throw";\n/* catch */ int retry_count;\n',
-    'lib/pipeline/loop.cpp': '#include "port/port.hpp"\nvoid f() { try { g(); } catch (...) {} }\n',
+    'lib/pipeline/loop.cpp': '#include "port/port.hpp"\n#include "mem/pmr/resource.hpp"\nvoid f() { try { g(); } catch (...) {} }\n',
     'app/main.cpp': '#include "app/role.hpp"\n#include "pipeline/loop.hpp"\n#include <CLI/CLI.hpp>\n#include <fmt/core.h>\n',
 }
 
@@ -41,7 +42,7 @@ class CheckLayers(unittest.TestCase):
         with MadeUpTree(GOOD) as tree:
             status, lines = tree.run('check_layers')
         self.assertEqual(status, 0, lines)
-        self.assertIn('7 rooms, 9 files', lines[0])
+        self.assertIn('7 rooms, 10 files', lines[0])
 
     def test_finds_an_upward_include(self):
         said = self.findings({'lib/base/bytes.hpp': '\n\n#include "buf/packet.hpp"\n'})
@@ -85,6 +86,11 @@ class CheckLayers(unittest.TestCase):
         self.assertIn('lib/quic/conn.cpp:2: throw', said)
         self.assertIn('lib/base/bytes.hpp:1: try', said)
         self.assertIn('lib/base/bytes.hpp:1: catch', said)
+
+    def test_finds_pmr_below_level_six_and_exceptions_outside_its_folder(self):
+        self.assertIn('std::pmr throws', self.findings({'lib/buf/packet.hpp': '#include "mem/pmr/resource.hpp"\n'}))
+        self.assertIn('std::pmr throws', self.findings({'lib/mem/pool.cpp': '#include "mem/pmr/resource.hpp"\n'}))
+        self.assertIn('throw: no exceptions', self.findings({'lib/mem/pool.cpp': 'void f() { throw 1; }\n'}))
 
     def test_finds_a_row_that_names_a_higher_room(self):
         self.assertIn('env names port, which does not stand above it',
