@@ -51,4 +51,4 @@ BENCHMARK(drop_some_and_compact);
 
 }  // namespace
 
-MILLRACE_EAL_BENCH_MAIN("-m", "256")
+MILLRACE_EAL_BENCH_MAIN("-m", "320")
