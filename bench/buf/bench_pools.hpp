@@ -17,7 +17,7 @@ inline buf::block_pool& blocks_4k() {
 }
 inline buf::block_pool& blocks_16k() {
   static auto made =
-      buf::block_pool::make({.name = "blocks16k", .size = buf::block_size::kib_16, .blocks_per_mempool = 511});
+      buf::block_pool::make({.name = "blocks16k", .size = buf::block_size::kib_16, .blocks_per_mempool = 1023});
   return made.value();
 }
 inline buf::large_block_pool& blocks_64k() {
