@@ -44,5 +44,3 @@ void ja4(benchmark::State& state) {
 BENCHMARK(ja4)->ArgName("quic")->Arg(1)->Arg(0);
 
 }  // namespace
-
-BENCHMARK_MAIN();

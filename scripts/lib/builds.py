@@ -96,8 +96,12 @@ def configure(build, options, compiler=None):
     if is_configured(build) and '--reconfigure' in command:
         # A directory of an older tree, or one cut off in the middle: begin again rather than ask people to.
         command[2] = '--wipe'
+        with open(log, 'rb') as file:
+            said = file.read()
         if _run_logged(command, log, environment):
             return None
+        with open(log, 'ab') as file:  # wiping took the log along
+            file.write(said)
     _show_end(log)
     return f'meson setup failed in {os.path.relpath(build, ROOT)}'
 

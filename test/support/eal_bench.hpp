@@ -1,8 +1,8 @@
 // test/support/eal_bench.hpp - main() of a benchmark that needs EAL: packet pools are EAL's memory.
 //
 // Shape    MILLRACE_EAL_BENCH_MAIN("-m", "256") in one source of the binary, with the EAL arguments it adds to the
-// usual
-//          ones. Hugepages when the environment says MILLRACE_BENCH_HUGE=1, plain pages else.
+//          usual ones. Hugepages when the environment says MILLRACE_BENCH_HUGE=1, plain pages else.
+// Owner    pools may be static in a function: EAL ends behind the destructors of what was made under it.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,6 +17,13 @@
 #include <vector>
 
 namespace millrace::test {
+
+// Registered when EAL has started, so that exit() runs it behind the destructors of every static made after that.
+inline void end_bench_eal() {
+  rte_eal_cleanup();
+  std::error_code ignored;
+  std::filesystem::remove_all("/var/run/dpdk/mrbench" + std::to_string(getpid()), ignored);
+}
 
 inline int bench_under_eal(int argc, char** argv, const std::vector<std::string>& more) {
   benchmark::Initialize(&argc, argv);
@@ -36,10 +43,8 @@ inline int bench_under_eal(int argc, char** argv, const std::vector<std::string>
     std::fprintf(stderr, "EAL cannot start here\n");
     return 77;
   }
+  if (std::atexit(end_bench_eal) != 0) return 1;
   benchmark::RunSpecifiedBenchmarks();
-  rte_eal_cleanup();
-  std::error_code ignored;
-  std::filesystem::remove_all("/var/run/dpdk/" + prefix, ignored);
   return 0;
 }
 

@@ -104,5 +104,3 @@ void verify_retry(benchmark::State& state) {
 BENCHMARK(verify_retry);
 
 }  // namespace
-
-BENCHMARK_MAIN();

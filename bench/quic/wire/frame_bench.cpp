@@ -123,10 +123,10 @@ void parse_parameters(benchmark::State& state) {
   }
 }
 
-BENCHMARK(walk_initial)->Name("quic_wire/walk_initial/crypto_frames")->Arg(1)->Arg(8)->Arg(30);
-BENCHMARK(emit_ack)->Name("quic_wire/emit_ack/ranges")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
-BENCHMARK(parse_ack)->Name("quic_wire/parse_ack/ranges")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
-BENCHMARK(emit_parameters)->Name("quic_wire/emit_transport_parameters");
-BENCHMARK(parse_parameters)->Name("quic_wire/parse_transport_parameters");
+BENCHMARK(walk_initial)->Name("quic_walk_initial")->Arg(1)->Arg(8)->Arg(30);
+BENCHMARK(emit_ack)->Name("quic_emit_ack")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(parse_ack)->Name("quic_parse_ack")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(emit_parameters)->Name("quic_emit_transport_parameters");
+BENCHMARK(parse_parameters)->Name("quic_parse_transport_parameters");
 
 }  // namespace

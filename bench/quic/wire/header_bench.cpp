@@ -112,18 +112,18 @@ void emit_short(benchmark::State& state) {
   }
 }
 
-BENCHMARK(parse_initial)->Name("quic_wire/parse_initial/v1")->Arg(version_1);
-BENCHMARK(parse_initial)->Name("quic_wire/parse_initial/v2")->Arg(version_2);
-BENCHMARK(parse_short_header)->Name("quic_wire/parse_short_header");
-BENCHMARK(classify_short_header)->Name("quic_wire/classify_short_header");
-BENCHMARK(classify_initial)->Name("quic_wire/classify_initial/v1")->Arg(version_1);
-BENCHMARK(classify_initial)->Name("quic_wire/classify_initial/draft29")->Arg(0xff00001d);
-BENCHMARK(classify_initial)->Name("quic_wire/classify_initial/mvfst")->Arg(0xfaceb002);
-BENCHMARK(classify_other)->Name("quic_wire/classify_other/00")->Arg(0x00);
-BENCHMARK(classify_other)->Name("quic_wire/classify_other/ff")->Arg(0xFF);
-BENCHMARK(parse_gquic_client)->Name("quic_wire/parse_gquic");
-BENCHMARK(emit_initial)->Name("quic_wire/emit_initial");
-BENCHMARK(emit_short)->Name("quic_wire/emit_short_header");
+BENCHMARK(parse_initial)->Name("quic_parse_initial/v1")->Arg(version_1);
+BENCHMARK(parse_initial)->Name("quic_parse_initial/v2")->Arg(version_2);
+BENCHMARK(parse_short_header)->Name("quic_parse_short_header");
+BENCHMARK(classify_short_header)->Name("quic_classify_short_header");
+BENCHMARK(classify_initial)->Name("quic_classify_initial/v1")->Arg(version_1);
+BENCHMARK(classify_initial)->Name("quic_classify_initial/draft29")->Arg(0xff00001d);
+BENCHMARK(classify_initial)->Name("quic_classify_initial/mvfst")->Arg(0xfaceb002);
+BENCHMARK(classify_other)->Name("quic_classify_other/00")->Arg(0x00);
+BENCHMARK(classify_other)->Name("quic_classify_other/ff")->Arg(0xFF);
+BENCHMARK(parse_gquic_client)->Name("quic_parse_gquic");
+BENCHMARK(emit_initial)->Name("quic_emit_initial");
+BENCHMARK(emit_short)->Name("quic_emit_short_header");
 
 }  // namespace
 

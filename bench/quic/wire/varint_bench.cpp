@@ -56,8 +56,8 @@ void decode_packet_numbers(benchmark::State& state) {
     benchmark::DoNotOptimize(largest = quic::wire::decode_packet_number(largest, (largest + 1) & 0xFFFF, 2));
 }
 
-BENCHMARK(encode)->Name("quic_wire/varint_encode_1024")->Arg(0)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
-BENCHMARK(decode)->Name("quic_wire/varint_decode_1024")->Arg(0)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
-BENCHMARK(decode_packet_numbers)->Name("quic_wire/decode_packet_number");
+BENCHMARK(encode)->Name("quic_varint_encode_1024")->Arg(0)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
+BENCHMARK(decode)->Name("quic_varint_decode_1024")->Arg(0)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
+BENCHMARK(decode_packet_numbers)->Name("quic_decode_packet_number");
 
 }  // namespace

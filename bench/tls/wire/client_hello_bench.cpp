@@ -71,8 +71,8 @@ void emit_hello(benchmark::State& state) {
   }
 }
 
-BENCHMARK(parse_hello)->Name("tls_wire/parse_client_hello")->Arg(500)->Arg(1700);
-BENCHMARK(emit_hello)->Name("tls_wire/emit_client_hello")->Arg(500)->Arg(1700);
+BENCHMARK(parse_hello)->Name("tls_parse_client_hello")->Arg(500)->Arg(1700);
+BENCHMARK(emit_hello)->Name("tls_emit_client_hello")->Arg(500)->Arg(1700);
 
 }  // namespace
 
