@@ -22,7 +22,7 @@ crypto::engine make_engine(bool sha_ni) {
 
 void paths(benchmark::internal::Benchmark* b) { b->ArgName("sha_ni")->Arg(1)->Arg(0); }
 
-void sha256_block(benchmark::State& state) {
+void crypto_sha256_block(benchmark::State& state) {
   const crypto::engine engine = make_engine(state.range(0) != 0);
   alignas(64) std::array<std::uint8_t, 64> block{1};
   crypto::sha256_words words = crypto::sha256_initial;
@@ -31,9 +31,9 @@ void sha256_block(benchmark::State& state) {
     benchmark::DoNotOptimize(words);
   }
 }
-BENCHMARK(sha256_block)->Apply(paths);
+BENCHMARK(crypto_sha256_block)->Apply(paths);
 
-void sha256_block_ipsec_mb(benchmark::State& state) {
+void crypto_sha256_block__limit_ipsec_mb(benchmark::State& state) {
   const crypto::engine engine = make_engine(state.range(0) != 0);
   alignas(64) std::array<std::uint8_t, 64> block{1};
   crypto::sha256_words words;
@@ -42,9 +42,38 @@ void sha256_block_ipsec_mb(benchmark::State& state) {
     benchmark::DoNotOptimize(words);
   }
 }
-BENCHMARK(sha256_block_ipsec_mb)->Apply(paths);
+BENCHMARK(crypto_sha256_block__limit_ipsec_mb)->Apply(paths);
 
-void sha256_message(benchmark::State& state) {
+// What hashing that many blocks one after another takes: the raw limit of all that is made of them.
+void blocks(benchmark::State& state, std::size_t count, bool sha_ni) {
+  const crypto::engine engine = make_engine(sha_ni);
+  alignas(64) std::array<std::uint8_t, 64> block{1};
+  crypto::sha256_words words = crypto::sha256_initial;
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < count; ++i) engine.sha256_blocks(words, block.data(), 1);
+    benchmark::DoNotOptimize(words);
+  }
+}
+
+// The message, a bit and its length.
+void crypto_sha256_message__limit_blocks(benchmark::State& state) {
+  blocks(state, (static_cast<std::size_t>(state.range(0)) + 1 + 8 + 63) / 64, true);
+}
+BENCHMARK(crypto_sha256_message__limit_blocks)->ArgName("bytes")->Arg(20)->Arg(120)->Arg(1200);
+
+// Two pads.
+void crypto_set_hmac_key__limit_blocks(benchmark::State& state) { blocks(state, 2, state.range(0) != 0); }
+BENCHMARK(crypto_set_hmac_key__limit_blocks)->Apply(paths);
+
+// The message behind one pad, its digest behind the other.
+void crypto_hmac_of_20_bytes__limit_blocks(benchmark::State& state) { blocks(state, 2, state.range(0) != 0); }
+BENCHMARK(crypto_hmac_of_20_bytes__limit_blocks)->Apply(paths);
+
+// Two pads, and the two of an HMAC.
+void crypto_expand_label__limit_blocks(benchmark::State& state) { blocks(state, 4, state.range(0) != 0); }
+BENCHMARK(crypto_expand_label__limit_blocks)->Apply(paths);
+
+void crypto_sha256_message(benchmark::State& state) {
   crypto::engine engine = make_engine(true);
   const std::vector<std::uint8_t> message(static_cast<std::size_t>(state.range(0)), 7);
   crypto::sha256_digest out;
@@ -53,9 +82,9 @@ void sha256_message(benchmark::State& state) {
     benchmark::DoNotOptimize(out);
   }
 }
-BENCHMARK(sha256_message)->ArgName("bytes")->Arg(20)->Arg(120)->Arg(1200);
+BENCHMARK(crypto_sha256_message)->ArgName("bytes")->Arg(20)->Arg(120)->Arg(1200);
 
-void set_hmac_key(benchmark::State& state) {
+void crypto_set_hmac_key(benchmark::State& state) {
   crypto::engine engine = make_engine(state.range(0) != 0);
   const std::array<std::uint8_t, 32> secret{3};
   crypto::hmac_key key;
@@ -64,9 +93,9 @@ void set_hmac_key(benchmark::State& state) {
     benchmark::DoNotOptimize(key);
   }
 }
-BENCHMARK(set_hmac_key)->Apply(paths);
+BENCHMARK(crypto_set_hmac_key)->Apply(paths);
 
-void hmac_of_20_bytes(benchmark::State& state) {
+void crypto_hmac_of_20_bytes(benchmark::State& state) {
   crypto::engine engine = make_engine(state.range(0) != 0);
   crypto::hmac_key key;
   crypto::set_hmac_key(engine, std::array<std::uint8_t, 32>{3}, key);
@@ -77,9 +106,9 @@ void hmac_of_20_bytes(benchmark::State& state) {
     benchmark::DoNotOptimize(out);
   }
 }
-BENCHMARK(hmac_of_20_bytes)->Apply(paths);
+BENCHMARK(crypto_hmac_of_20_bytes)->Apply(paths);
 
-void hmac_of_20_bytes_three_at_once(benchmark::State& state) {
+void crypto_hmac_of_20_bytes_three_at_once(benchmark::State& state) {
   crypto::engine engine = make_engine(state.range(0) != 0);
   crypto::hmac_key key;
   crypto::set_hmac_key(engine, std::array<std::uint8_t, 32>{3}, key);
@@ -92,10 +121,10 @@ void hmac_of_20_bytes_three_at_once(benchmark::State& state) {
     benchmark::DoNotOptimize(out);
   }
 }
-BENCHMARK(hmac_of_20_bytes_three_at_once)->Apply(paths);
+BENCHMARK(crypto_hmac_of_20_bytes_three_at_once)->Apply(paths);
 
 // From a secret as bytes: two blocks of pads, then the label.
-void expand_label(benchmark::State& state) {
+void crypto_expand_label(benchmark::State& state) {
   crypto::engine engine = make_engine(state.range(0) != 0);
   const crypto::sha256_digest secret{5};
   std::array<std::uint8_t, 16> out;
@@ -104,9 +133,9 @@ void expand_label(benchmark::State& state) {
     benchmark::DoNotOptimize(out);
   }
 }
-BENCHMARK(expand_label)->Apply(paths);
+BENCHMARK(crypto_expand_label)->Apply(paths);
 
-void siphash(benchmark::State& state) {
+void crypto_siphash(benchmark::State& state) {
   const std::vector<std::uint8_t> message(static_cast<std::size_t>(state.range(0)), 7);
   crypto::siphash_key key{1, 2};
   for (auto _ : state) {
@@ -114,6 +143,6 @@ void siphash(benchmark::State& state) {
     benchmark::DoNotOptimize(key);
   }
 }
-BENCHMARK(siphash)->ArgName("bytes")->Arg(8)->Arg(20)->Arg(36);
+BENCHMARK(crypto_siphash)->ArgName("bytes")->Arg(8)->Arg(20)->Arg(36);
 
 }  // namespace

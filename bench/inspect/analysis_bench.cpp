@@ -155,7 +155,7 @@ frame_bytes short_packet() {
 
 // From an Ethernet frame of 1242 bytes to SNI, ALPN, JA4 and transport parameters of a new connection: decoding, two
 // tables, key derivation, header protection, decryption, CRYPTO, ClientHello.
-void client_initial(benchmark::State& state) {
+void inspect_client_initial(benchmark::State& state) {
   const auto connections = static_cast<std::uint32_t>(state.range(0));
   const auto pieces = static_cast<std::size_t>(state.range(1));
   std::vector<frame_bytes> frames;
@@ -174,10 +174,10 @@ void client_initial(benchmark::State& state) {
   require(b.analyzer.count().hellos.get() == static_cast<std::uint64_t>(state.iterations()));
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(client_initial)->ArgNames({"connections", "crypto_frames"})->Args({1024, 1})->Args({1024, 12});
+BENCHMARK(inspect_client_initial)->ArgNames({"connections", "crypto_frames"})->Args({1024, 1})->Args({1024, 12});
 
 // A short header of one of many known connections, from the Ethernet frame: decoding, flow, connection, counters.
-void short_header(benchmark::State& state) {
+void inspect_short_header(benchmark::State& state) {
   const auto connections = static_cast<std::uint32_t>(state.range(0));
   std::vector<frame_bytes> frames;
   bed b(connections);
@@ -193,11 +193,11 @@ void short_header(benchmark::State& state) {
   require(b.analyzer.quic().pool().in_use() == connections);
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(short_header)->ArgName("connections")->Arg(1)->Arg(64)->Arg(16384);
+BENCHMARK(inspect_short_header)->ArgName("connections")->Arg(1)->Arg(64)->Arg(16384);
 
 // The same without decoding and flow lookup: what it takes to give a short header to its connection once its flow is
 // known.
-void short_header_classification(benchmark::State& state) {
+void inspect_short_header_classification(benchmark::State& state) {
   inspect::limits caps;
   caps.max_flows = 1024;
   inspect::carver measure;
@@ -232,10 +232,10 @@ void short_header_classification(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(short_header_classification)->ArgName("connections")->Arg(1)->Arg(64)->Arg(1024);
+BENCHMARK(inspect_short_header_classification)->ArgName("connections")->Arg(1)->Arg(64)->Arg(1024);
 
 // A datagram of no QUIC on a new 5-tuple each time, with the table full: the cost of a flood.
-void flood_of_strangers(benchmark::State& state) {
+void inspect_flood_of_strangers(benchmark::State& state) {
   constexpr std::uint32_t strangers = 65'536;
   bed b(4096);
   std::vector<frame_bytes> frames;
@@ -248,10 +248,10 @@ void flood_of_strangers(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(flood_of_strangers);
+BENCHMARK(inspect_flood_of_strangers);
 
 // A ClientHello of 2 KB in pieces of 100 bytes, backwards.
-void reassembly_backwards(benchmark::State& state) {
+void inspect_reassembly_backwards(benchmark::State& state) {
   inspect::limits caps;
   inspect::carver measure;
   {
@@ -269,7 +269,7 @@ void reassembly_backwards(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * 20);
 }
-BENCHMARK(reassembly_backwards);
+BENCHMARK(inspect_reassembly_backwards);
 
 }  // namespace
 

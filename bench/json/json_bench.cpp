@@ -5,6 +5,7 @@
 
 #include "json/reader.hpp"
 #include "json/writer.hpp"
+#include "support/raw_limits.hpp"
 
 namespace {
 
@@ -12,7 +13,7 @@ using namespace millrace;
 
 constexpr std::array<std::uint8_t, 8> cid = {0x83, 0xA4, 0xF2, 0xC0, 0x1B, 0xD9, 0x5E, 0x67};
 
-void write_line(benchmark::State& state) {
+void json_write_line(benchmark::State& state) {
   std::array<char, 2048> room;
   json::buffer_sink out(room);
   json::writer w(out);
@@ -47,9 +48,13 @@ void write_line(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(out.text().size()));
 }
-BENCHMARK(write_line);
+BENCHMARK(json_write_line);
 
-void write_string(benchmark::State& state) {
+// As many bytes as that line has.
+void json_write_line__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 330); }
+BENCHMARK(json_write_line__limit_memcpy);
+
+void json_write_string(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   const std::string text = state.range(1) == 0 ? std::string(size, 'x') : std::string(size, '\n');
   std::array<char, 8192> room;
@@ -63,7 +68,16 @@ void write_string(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(write_string)->ArgNames({"size", "escaped"})->Args({16, 0})->Args({1024, 0})->Args({1024, 1});
+BENCHMARK(json_write_string)->ArgNames({"size", "escaped"})->Args({16, 0})->Args({1024, 0})->Args({1024, 1});
+
+void json_write_string__limit_memcpy(benchmark::State& state) {
+  raw_limit::copy(state, static_cast<std::size_t>(state.range(0) * (state.range(1) == 0 ? 1 : 2)));
+}
+BENCHMARK(json_write_string__limit_memcpy)
+    ->ArgNames({"size", "escaped"})
+    ->Args({16, 0})
+    ->Args({1024, 0})
+    ->Args({1024, 1});
 
 class counter final : public json::handler {
  public:
@@ -76,8 +90,10 @@ class counter final : public json::handler {
   }
 };
 
-void read_request(benchmark::State& state) {
-  constexpr std::string_view text = R"({"id":17,"name":"echo","args":[1,2,3,"four"],"ratio":0.25,"deep":{"ok":true}})";
+constexpr std::string_view request = R"({"id":17,"name":"echo","args":[1,2,3,"four"],"ratio":0.25,"deep":{"ok":true}})";
+
+void json_read_request(benchmark::State& state) {
+  constexpr std::string_view text = request;
   constexpr json::read_limits limits{.max_bytes = 4096, .max_depth = 16};
   std::array<std::byte, json::reader::scratch_size(limits)> scratch;
   json::reader in(limits, scratch);
@@ -89,7 +105,10 @@ void read_request(benchmark::State& state) {
   benchmark::DoNotOptimize(events.sum);
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
-BENCHMARK(read_request);
+BENCHMARK(json_read_request);
+
+void json_read_request__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, request.size()); }
+BENCHMARK(json_read_request__limit_memcpy);
 
 }  // namespace
 

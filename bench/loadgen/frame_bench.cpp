@@ -10,7 +10,7 @@ namespace {
 
 using namespace millrace;
 
-void fill(benchmark::State& state, const char* kinds, bool initials_only) {
+void loadgen_fill(benchmark::State& state, const char* kinds, bool initials_only) {
   auto engine = crypto::engine::make();
   loadgen::frame_options options;
   options.kinds = loadgen::parse_traffic_kinds(kinds).value();
@@ -32,11 +32,11 @@ void fill(benchmark::State& state, const char* kinds, bool initials_only) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-BENCHMARK_CAPTURE(fill, quic_initial, "quic", true)->ArgName("size")->Arg(1262);
-BENCHMARK_CAPTURE(fill, quic_one_rtt, "quic", false)->ArgName("size")->Arg(91)->Arg(1262);
-BENCHMARK_CAPTURE(fill, srmp, "srmp", false)->ArgName("size")->Arg(91)->Arg(1262);
-BENCHMARK_CAPTURE(fill, udp, "udp", false)->ArgName("size")->Arg(91)->Arg(1262);
-BENCHMARK_CAPTURE(fill, tcp, "tcp", false)->ArgName("size")->Arg(91)->Arg(1262);
+BENCHMARK_CAPTURE(loadgen_fill, quic_initial, "quic", true)->ArgName("size")->Arg(1262);
+BENCHMARK_CAPTURE(loadgen_fill, quic_one_rtt, "quic", false)->ArgName("size")->Arg(91)->Arg(1262);
+BENCHMARK_CAPTURE(loadgen_fill, srmp, "srmp", false)->ArgName("size")->Arg(91)->Arg(1262);
+BENCHMARK_CAPTURE(loadgen_fill, udp, "udp", false)->ArgName("size")->Arg(91)->Arg(1262);
+BENCHMARK_CAPTURE(loadgen_fill, tcp, "tcp", false)->ArgName("size")->Arg(91)->Arg(1262);
 
 }  // namespace
 

@@ -65,7 +65,7 @@ class carousel {
   }
 };
 
-void parse(benchmark::State& state, const char* kinds, pipeline::verify_level verify) {
+void fwd_parse(benchmark::State& state, const char* kinds, pipeline::verify_level verify) {
   const pipeline::frame_set frames =
       make_frames(kinds, static_cast<std::uint32_t>(state.range(0)), static_cast<std::size_t>(state.range(1)));
   carousel packets(frames);
@@ -91,13 +91,13 @@ void parse_cases(benchmark::internal::Benchmark* b) {
   b->Args({1400, 64});
 }
 using pipeline::verify_level;
-BENCHMARK_CAPTURE(parse, mixed_unverified, "quic,srmp,udp,tcp", verify_level::none)->Apply(parse_cases);
-BENCHMARK_CAPTURE(parse, mixed_ip, "quic,srmp,udp,tcp", verify_level::ip)->Apply(parse_cases);
-BENCHMARK_CAPTURE(parse, mixed_full, "quic,srmp,udp,tcp", verify_level::full)->Apply(parse_cases);
-BENCHMARK_CAPTURE(parse, quic, "quic", verify_level::none)->ArgNames({"size", "distinct"})->Args({0, 64});
-BENCHMARK_CAPTURE(parse, srmp, "srmp", verify_level::none)->ArgNames({"size", "distinct"})->Args({0, 64});
+BENCHMARK_CAPTURE(fwd_parse, mixed_unverified, "quic,srmp,udp,tcp", verify_level::none)->Apply(parse_cases);
+BENCHMARK_CAPTURE(fwd_parse, mixed_ip, "quic,srmp,udp,tcp", verify_level::ip)->Apply(parse_cases);
+BENCHMARK_CAPTURE(fwd_parse, mixed_full, "quic,srmp,udp,tcp", verify_level::full)->Apply(parse_cases);
+BENCHMARK_CAPTURE(fwd_parse, quic, "quic", verify_level::none)->ArgNames({"size", "distinct"})->Args({0, 64});
+BENCHMARK_CAPTURE(fwd_parse, srmp, "srmp", verify_level::none)->ArgNames({"size", "distinct"})->Args({0, 64});
 
-void macswap(benchmark::State& state) {
+void fwd_macswap(benchmark::State& state) {
   const pipeline::frame_set frames = make_frames("udp", 64, static_cast<std::size_t>(state.range(0)));
   carousel packets(frames);
   stats::drop_counters drops;
@@ -111,9 +111,9 @@ void macswap(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * 32);
 }
-BENCHMARK(macswap)->ArgName("distinct")->Arg(64)->Arg(4096);
+BENCHMARK(fwd_macswap)->ArgName("distinct")->Arg(64)->Arg(4096);
 
-void generate(benchmark::State& state) {
+void fwd_generate(benchmark::State& state) {
   const pipeline::frame_set frames = make_frames("udp", static_cast<std::uint32_t>(state.range(0)), 64);
   pipeline::frame_cursor cursor(frames, static_cast<std::uint64_t>(state.range(1)));
   buf::burst some;
@@ -124,7 +124,7 @@ void generate(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * 32);
 }
-BENCHMARK(generate)->ArgNames({"size", "flows"})->Args({64, 64})->Args({64, 1'000'000})->Args({1400, 64});
+BENCHMARK(fwd_generate)->ArgNames({"size", "flows"})->Args({64, 64})->Args({64, 1'000'000})->Args({1400, 64});
 
 }  // namespace
 

@@ -18,7 +18,7 @@ void fill(List& list, std::initializer_list<std::uint16_t> values) {
   }
 }
 
-void ja4(benchmark::State& state) {
+void tls_ja4(benchmark::State& state) {
   std::optional<crypto::engine> engine = crypto::engine::make();
   if (!engine.has_value()) std::abort();
   const bool quic = state.range(0) != 0;
@@ -41,6 +41,6 @@ void ja4(benchmark::State& state) {
     benchmark::DoNotOptimize(out);
   }
 }
-BENCHMARK(ja4)->ArgName("quic")->Arg(1)->Arg(0);
+BENCHMARK(tls_ja4)->ArgName("quic")->Arg(1)->Arg(0);
 
 }  // namespace

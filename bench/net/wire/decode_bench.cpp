@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/wire/headers.hpp"
+#include "support/raw_limits.hpp"
 
 namespace {
 
@@ -64,17 +65,19 @@ void run_full(benchmark::State& state, const bytes& frame) {
   }
 }
 
-void decode_fast_udp_ipv4_64(benchmark::State& state) { run_fast(state, plain(false, transport::udp, 0, 64)); }
-void decode_fast_tcp_ipv4_64(benchmark::State& state) { run_fast(state, plain(false, transport::tcp, 0, 64)); }
-void decode_fast_udp_ipv6_1262(benchmark::State& state) { run_fast(state, plain(true, transport::udp, 0, 1262)); }
-void decode_fast_vlan_udp_ipv4_68(benchmark::State& state) { run_fast(state, plain(false, transport::udp, 1, 68)); }
-void decode_fast_qinq_udp_ipv6_1270(benchmark::State& state) { run_fast(state, plain(true, transport::udp, 2, 1270)); }
-void decode_fast_vxlan(benchmark::State& state) { run_fast(state, in_vxlan()); }
-void decode_udp_ipv4_64(benchmark::State& state) { run_full(state, plain(false, transport::udp, 0, 64)); }
-void decode_vxlan(benchmark::State& state) { run_full(state, in_vxlan()); }
+void net_decode_fast_udp_ipv4_64(benchmark::State& state) { run_fast(state, plain(false, transport::udp, 0, 64)); }
+void net_decode_fast_tcp_ipv4_64(benchmark::State& state) { run_fast(state, plain(false, transport::tcp, 0, 64)); }
+void net_decode_fast_udp_ipv6_1262(benchmark::State& state) { run_fast(state, plain(true, transport::udp, 0, 1262)); }
+void net_decode_fast_vlan_udp_ipv4_68(benchmark::State& state) { run_fast(state, plain(false, transport::udp, 1, 68)); }
+void net_decode_fast_qinq_udp_ipv6_1270(benchmark::State& state) {
+  run_fast(state, plain(true, transport::udp, 2, 1270));
+}
+void net_decode_fast_vxlan(benchmark::State& state) { run_fast(state, in_vxlan()); }
+void net_decode_udp_ipv4_64(benchmark::State& state) { run_full(state, plain(false, transport::udp, 0, 64)); }
+void net_decode_vxlan(benchmark::State& state) { run_full(state, in_vxlan()); }
 
 // Four frame shapes in turn, as a port delivers them; time is a frame's.
-void decode_fast_mix(benchmark::State& state) {
+void net_decode_fast_mix(benchmark::State& state) {
   const std::array<bytes, 4> frames = {plain(false, transport::udp, 0, 64), plain(true, transport::udp, 0, 1262),
                                        plain(false, transport::tcp, 0, 90), plain(false, transport::udp, 1, 1266)};
   decoded out;
@@ -85,7 +88,7 @@ void decode_fast_mix(benchmark::State& state) {
   }
 }
 
-void emit_frame_udp_ipv4_64(benchmark::State& state) {
+void net_emit_frame_udp_ipv4_64(benchmark::State& state) {
   const frame_spec spec = spec_of(false, transport::udp, 0);
   const bytes payload(22);
   bytes room(128);
@@ -96,15 +99,37 @@ void emit_frame_udp_ipv4_64(benchmark::State& state) {
   }
 }
 
-BENCHMARK(decode_fast_udp_ipv4_64);
-BENCHMARK(decode_fast_tcp_ipv4_64);
-BENCHMARK(decode_fast_udp_ipv6_1262);
-BENCHMARK(decode_fast_vlan_udp_ipv4_68);
-BENCHMARK(decode_fast_qinq_udp_ipv6_1270);
-BENCHMARK(decode_fast_vxlan);
-BENCHMARK(decode_fast_mix);
-BENCHMARK(decode_udp_ipv4_64);
-BENCHMARK(decode_vxlan);
-BENCHMARK(emit_frame_udp_ipv4_64);
+// The headers that each has to read, copied.
+void net_decode_fast_udp_ipv4_64__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 42); }
+void net_decode_fast_tcp_ipv4_64__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 54); }
+void net_decode_fast_udp_ipv6_1262__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 62); }
+void net_decode_fast_vlan_udp_ipv4_68__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 46); }
+void net_decode_fast_qinq_udp_ipv6_1270__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 70); }
+void net_decode_fast_vxlan__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 92); }
+void net_decode_fast_mix__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 54); }
+void net_decode_udp_ipv4_64__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 42); }
+void net_decode_vxlan__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 92); }
+void net_emit_frame_udp_ipv4_64__limit_memcpy(benchmark::State& state) { raw_limit::copy(state, 64); }
+
+BENCHMARK(net_decode_fast_udp_ipv4_64__limit_memcpy);
+BENCHMARK(net_decode_fast_tcp_ipv4_64__limit_memcpy);
+BENCHMARK(net_decode_fast_udp_ipv6_1262__limit_memcpy);
+BENCHMARK(net_decode_fast_vlan_udp_ipv4_68__limit_memcpy);
+BENCHMARK(net_decode_fast_qinq_udp_ipv6_1270__limit_memcpy);
+BENCHMARK(net_decode_fast_vxlan__limit_memcpy);
+BENCHMARK(net_decode_fast_mix__limit_memcpy);
+BENCHMARK(net_decode_udp_ipv4_64__limit_memcpy);
+BENCHMARK(net_decode_vxlan__limit_memcpy);
+BENCHMARK(net_emit_frame_udp_ipv4_64__limit_memcpy);
+BENCHMARK(net_decode_fast_udp_ipv4_64);
+BENCHMARK(net_decode_fast_tcp_ipv4_64);
+BENCHMARK(net_decode_fast_udp_ipv6_1262);
+BENCHMARK(net_decode_fast_vlan_udp_ipv4_68);
+BENCHMARK(net_decode_fast_qinq_udp_ipv6_1270);
+BENCHMARK(net_decode_fast_vxlan);
+BENCHMARK(net_decode_fast_mix);
+BENCHMARK(net_decode_udp_ipv4_64);
+BENCHMARK(net_decode_vxlan);
+BENCHMARK(net_emit_frame_udp_ipv4_64);
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Frames: a client's Initial as browsers fill it, ACKs of few and many ranges, transport parameters.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "quic/wire/frame_walker.hpp"
 #include "quic/wire/transport_parameters.hpp"
+#include "support/raw_limits.hpp"
 
 namespace {
 
@@ -41,6 +43,55 @@ void walk_initial(benchmark::State& state) {
   }
 }
 
+// S2's ACK: largest 100, delay 10, a first range of 5, a gap of 2, a range of 3.
+constexpr std::array<std::uint8_t, 8> s2_ack = {0x02, 0x40, 0x64, 0x0a, 0x01, 0x05, 0x02, 0x03};
+constexpr std::array<packet_range, 2> s2_ranges = {packet_range{95, 100}, packet_range{88, 91}};
+
+void s2_ack_encode(benchmark::State& state) {
+  const ack_to_send ack{.ranges = s2_ranges, .delay = 10};
+  std::array<std::uint8_t, 64> room{};
+  base::byte_writer first(room);
+  if (!emit(first, ack) || !std::ranges::equal(first.written(), s2_ack)) state.SkipWithError("not the published bytes");
+  for (auto _ : state) {
+    base::byte_writer out(room);
+    benchmark::DoNotOptimize(emit(out, ack));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+struct acknowledged : frame_visitor {
+  using frame_visitor::on;
+  std::uint64_t ranges = 0;
+  std::uint64_t last = 0;
+  bool on(const ack_frame& f) noexcept {
+    ack_range_reader reader(f);
+    packet_range range;
+    while (reader.next(range)) {
+      ++ranges;
+      last = range.smallest;
+    }
+    return true;
+  }
+};
+
+// From the type on, with the dispatch over all frames, every range read.
+void s2_ack_decode(benchmark::State& state) {
+  acknowledged check;
+  if (!walk_frames(s2_ack, packet_type::initial, check) || check.ranges != 2 || check.last != 88)
+    state.SkipWithError("not the published ranges");
+  std::array<std::uint8_t, 8> bytes = s2_ack;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(bytes);
+    acknowledged visitor;
+    benchmark::DoNotOptimize(walk_frames(bytes, packet_type::initial, visitor));
+    benchmark::DoNotOptimize(visitor);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void copy_8(benchmark::State& state) { raw_limit::copy(state, s2_ack.size()); }
+
 std::vector<packet_range> ranges(std::size_t count) {
   std::vector<packet_range> out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -59,6 +110,15 @@ void emit_ack(benchmark::State& state) {
     benchmark::DoNotOptimize(emit(out, ack));
     benchmark::ClobberMemory();
   }
+}
+
+// As many bytes as such a frame has.
+void copy_ack(benchmark::State& state) {
+  const auto all = ranges(static_cast<std::size_t>(state.range(0)));
+  std::array<std::uint8_t, 2048> room{};
+  base::byte_writer out(room);
+  if (!emit(out, ack_to_send{.ranges = all, .delay = 125})) state.SkipWithError("no room");
+  raw_limit::copy(state, out.size());
 }
 
 // Judging the frame and walking its ranges, as loss detection does.
@@ -126,6 +186,12 @@ void parse_parameters(benchmark::State& state) {
 BENCHMARK(walk_initial)->Name("quic_walk_initial")->Arg(1)->Arg(8)->Arg(30);
 BENCHMARK(emit_ack)->Name("quic_emit_ack")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
 BENCHMARK(parse_ack)->Name("quic_parse_ack")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(copy_ack)->Name("quic_emit_ack__limit_memcpy")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(copy_ack)->Name("quic_parse_ack__limit_memcpy")->Arg(1)->Arg(4)->Arg(32)->Arg(256);
+BENCHMARK(s2_ack_encode);
+BENCHMARK(copy_8)->Name("s2_ack_encode__limit_memcpy");
+BENCHMARK(s2_ack_decode);
+BENCHMARK(copy_8)->Name("s2_ack_decode__limit_memcpy");
 BENCHMARK(emit_parameters)->Name("quic_emit_transport_parameters");
 BENCHMARK(parse_parameters)->Name("quic_parse_transport_parameters");
 

@@ -6,6 +6,7 @@
 
 #include "quic/wire/gquic.hpp"
 #include "quic/wire/header_emit.hpp"
+#include "support/raw_limits.hpp"
 
 namespace {
 
@@ -112,6 +113,18 @@ void emit_short(benchmark::State& state) {
   }
 }
 
+// As many bytes as such headers have: 24 to 60 of an Initial, read; 26 and 11, written.
+void copy_long(benchmark::State& state) { raw_limit::copy(state, 40); }
+void copy_written_long(benchmark::State& state) { raw_limit::copy(state, 26); }
+void copy_short(benchmark::State& state) { raw_limit::copy(state, 11); }
+
+BENCHMARK(copy_long)->Name("quic_parse_initial__limit_memcpy/v1")->Arg(version_1);
+BENCHMARK(copy_long)->Name("quic_parse_initial__limit_memcpy/v2")->Arg(version_2);
+BENCHMARK(copy_short)->Name("quic_parse_short_header__limit_memcpy");
+BENCHMARK(copy_short)->Name("quic_classify_short_header__limit_memcpy");
+BENCHMARK(copy_long)->Name("quic_classify_initial__limit_memcpy/v1")->Arg(version_1);
+BENCHMARK(copy_written_long)->Name("quic_emit_initial__limit_memcpy");
+BENCHMARK(copy_short)->Name("quic_emit_short_header__limit_memcpy");
 BENCHMARK(parse_initial)->Name("quic_parse_initial/v1")->Arg(version_1);
 BENCHMARK(parse_initial)->Name("quic_parse_initial/v2")->Arg(version_2);
 BENCHMARK(parse_short_header)->Name("quic_parse_short_header");

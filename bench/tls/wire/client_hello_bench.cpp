@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "support/raw_limits.hpp"
 #include "tls/wire/client_hello.hpp"
 #include "tls/wire/client_hello_emit.hpp"
 
@@ -71,8 +72,12 @@ void emit_hello(benchmark::State& state) {
   }
 }
 
+void copy_hello(benchmark::State& state) { raw_limit::copy(state, static_cast<std::size_t>(state.range(0))); }
+
 BENCHMARK(parse_hello)->Name("tls_parse_client_hello")->Arg(500)->Arg(1700);
+BENCHMARK(copy_hello)->Name("tls_parse_client_hello__limit_memcpy")->Arg(500)->Arg(1700);
 BENCHMARK(emit_hello)->Name("tls_emit_client_hello")->Arg(500)->Arg(1700);
+BENCHMARK(copy_hello)->Name("tls_emit_client_hello__limit_memcpy")->Arg(500)->Arg(1700);
 
 }  // namespace
 
