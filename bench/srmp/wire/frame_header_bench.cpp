@@ -80,5 +80,3 @@ void classify_datagram(benchmark::State& state) {
 BENCHMARK(classify_datagram)->ArgName("frames")->Arg(1)->Arg(4)->Arg(40);
 
 }  // namespace
-
-BENCHMARK_MAIN();

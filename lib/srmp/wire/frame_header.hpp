@@ -112,6 +112,21 @@ inline bool decode_header(std::uint64_t opening, std::uint32_t ceiling, frame_he
   return true;
 }
 
+// decode_header() with a branch on the form, for streams of frames: the next header's place waits for this length, and
+// a form guessed wrong is a frame of 64 KiB or the first one behind it, which is cheap by the byte.
+inline bool decode_header_in_stream(std::uint64_t opening, std::uint32_t ceiling, frame_header& out) noexcept {
+  std::uint32_t size = static_cast<std::uint16_t>(opening >> 16);
+  std::uint16_t header_size = short_header_size;
+  if (size > max_short_payload) [[unlikely]] {
+    size = static_cast<std::uint32_t>(opening >> 32);
+    header_size = long_header_size;
+  }
+  if (size > (ceiling < max_payload ? ceiling : max_payload)) [[unlikely]]
+    return false;
+  out = {static_cast<std::uint8_t>(opening), static_cast<std::uint8_t>(opening >> 8), header_size, size};
+  return true;
+}
+
 // Reads the header at the front of `in`. `out` is written on success only. A payload above `ceiling` is too_large.
 inline header_result parse_header(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
   if (in.size() >= long_header_size && decode_header(base::load_le64(in.data()), ceiling, out)) [[likely]]
