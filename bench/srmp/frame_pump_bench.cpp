@@ -22,9 +22,11 @@ using namespace millrace;
 constexpr std::uint16_t room = 33'000;
 constexpr std::size_t packets = 8;
 
+// Never destroyed: EAL, whose memory it is, ends before static objects do.
 mem::packet_pool& pool() {
-  static auto made = mem::packet_pool::make({.name = "pump", .packets = 255, .cache = 32, .data_room = room});
-  return made.value();
+  static auto* made =
+      new auto(mem::packet_pool::make({.name = "pump", .packets = 255, .cache = 32, .data_room = room}));
+  return made->value();
 }
 
 // Frames in packets, over and over.
