@@ -55,7 +55,8 @@ class frame_pump {
   wire::header_errc why_ = wire::header_errc::ok;
 
  public:
-  explicit frame_pump(buf::pipe& from, const pump_limits& limits = {}) noexcept : from_(&from), limits_(limits) {}
+  explicit frame_pump(buf::pipe& from, const pump_limits& limits = {}) noexcept
+      : from_(&from), limits_{wire::clamp_ceiling(limits.whole), wire::clamp_ceiling(limits.streamed)} {}
 
   // `out` is written when ready; body() then reads the payload.
   [[nodiscard]] pump_status next_header(wire::frame_header& out) noexcept {

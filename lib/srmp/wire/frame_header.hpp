@@ -14,6 +14,9 @@
 // Tests    test/srmp/wire/frame_header_test.cpp (vectors S1-S22), test/fuzz/srmp_wire_fuzz.cpp
 #pragma once
 
+#include <bit>
+#include <type_traits>
+
 #include "base/bytes.hpp"
 #include "base/endian.hpp"
 #include "base/parse_status.hpp"
@@ -52,9 +55,12 @@ struct frame_header {
   // Header and payload; at most max_payload + 8, which fits.
   [[nodiscard]] constexpr std::uint32_t frame_size() const noexcept { return header_size + payload_size; }
 
-  friend constexpr bool operator==(const frame_header&, const frame_header&) noexcept = default;
+  friend constexpr bool operator==(const frame_header& a, const frame_header& b) noexcept {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  }
 };
-static_assert(sizeof(frame_header) == 8, "returned in one register");
+static_assert(sizeof(frame_header) == 8 && std::has_unique_object_representations_v<frame_header>,
+              "read, written and compared in one register");
 
 enum class header_errc : std::uint8_t { ok, negative_length, too_large };
 
@@ -97,7 +103,7 @@ inline header_result parse_header_stepwise(base::byte_view in, std::uint32_t cei
 }
 
 // The header in eight bytes already loaded (little-endian, first byte lowest; whatever follows a short header is
-// ignored). False, and `out` untouched, when its length is above `ceiling` or negative.
+// ignored). False, and `out` untouched, when its length is above `ceiling`, which is at most max_payload.
 // No branch on the form: peers that mix small and large frames make it a coin toss, and a wrong guess costs more than
 // everything else here together.
 inline bool decode_header(std::uint64_t opening, std::uint32_t ceiling, frame_header& out) noexcept {
@@ -105,31 +111,37 @@ inline bool decode_header(std::uint64_t opening, std::uint32_t ceiling, frame_he
   const auto is_long = static_cast<std::uint32_t>(short_size > max_short_payload);
   const std::uint32_t long_only = 0u - is_long;
   const std::uint32_t size = (static_cast<std::uint32_t>(opening >> 32) & long_only) | (short_size & ~long_only);
-  if (size > (ceiling < max_payload ? ceiling : max_payload)) [[unlikely]]
+  if (size > ceiling) [[unlikely]]
     return false;
   out = {static_cast<std::uint8_t>(opening), static_cast<std::uint8_t>(opening >> 8),
          static_cast<std::uint16_t>(short_header_size + (is_long << 2)), size};
   return true;
 }
 
-// decode_header() with a branch on the form, for streams of frames: the next header's place waits for this length, and
-// a form guessed wrong is a frame of 64 KiB or the first one behind it, which is cheap by the byte.
+// The same with a branch on the form, for streams of frames: the next header's place waits for this length, and a form
+// guessed wrong is a frame of 64 KiB or the first one behind it, which is cheap by the byte.
 inline bool decode_header_in_stream(std::uint64_t opening, std::uint32_t ceiling, frame_header& out) noexcept {
   std::uint32_t size = static_cast<std::uint16_t>(opening >> 16);
-  std::uint16_t header_size = short_header_size;
+  std::uint32_t header_size = short_header_size;
   if (size > max_short_payload) [[unlikely]] {
     size = static_cast<std::uint32_t>(opening >> 32);
     header_size = long_header_size;
   }
-  if (size > (ceiling < max_payload ? ceiling : max_payload)) [[unlikely]]
+  if (size > ceiling) [[unlikely]]
     return false;
-  out = {static_cast<std::uint8_t>(opening), static_cast<std::uint8_t>(opening >> 8), header_size, size};
+  // One store: what reads the header next would wait for four.
+  out = std::bit_cast<frame_header>((opening & 0xFFFF) | std::uint64_t{header_size} << 16 | std::uint64_t{size} << 32);
   return true;
+}
+
+[[nodiscard]] constexpr std::uint32_t clamp_ceiling(std::uint32_t ceiling) noexcept {
+  return ceiling < max_payload ? ceiling : max_payload;
 }
 
 // Reads the header at the front of `in`. `out` is written on success only. A payload above `ceiling` is too_large.
 inline header_result parse_header(base::byte_view in, std::uint32_t ceiling, frame_header& out) noexcept {
-  if (in.size() >= long_header_size && decode_header(base::load_le64(in.data()), ceiling, out)) [[likely]]
+  if (in.size() >= long_header_size && decode_header(base::load_le64(in.data()), clamp_ceiling(ceiling), out))
+      [[likely]]
     return {base::progress::done, header_errc::ok, 0};
   return parse_header_stepwise(in, ceiling, out);
 }
@@ -163,7 +175,7 @@ inline header_result parse_header(const base::segments& in, std::size_t offset, 
   const base::byte_view next = parts[1];
   if (next.size() >= long_header_size) [[likely]] {
     const std::uint64_t opening = load_few(here) | base::load_le64(next.data()) << (8 * here.size());
-    if (decode_header(opening, ceiling, out)) [[likely]]
+    if (decode_header(opening, clamp_ceiling(ceiling), out)) [[likely]]
       return {base::progress::done, header_errc::ok, 0};
   }
   std::uint8_t joined[long_header_size];  // cut more than once, or not to be
