@@ -14,19 +14,15 @@
 
 #include <cstring>
 
-#include "base/ip_address.hpp"
 #include "json/reader.hpp"
 #include "json/writer.hpp"
 #include "rpc/wire/payload.hpp"
+#include "srmp/datagram_service.hpp"
 
 namespace millrace::rpc {
 
-// Whose call it is. The loop fills it; to a method it is what it reads.
-struct caller {
-  base::endpoint remote;
-  base::endpoint local;      // what was called, and what the reply comes from
-  std::uint64_t cookie = 0;  // the loop's
-};
+// Whose call it is, and what was called.
+using caller = srmp::conversation;
 
 namespace code {
 inline constexpr std::int32_t unauthorized = 401;

@@ -1,9 +1,9 @@
 // rpc/service.hpp - calls in, replies out: the handler that an SRMP server hands its requests to.
 //
-// Shape    make() with a table of methods; then, for each datagram (or burst of them from one caller):
-//              service.begin(caller);
-//              srmp::serve_datagram(bytes, service, batch, peer, server_counters);
-//          Results are written where they are sent from. push() and stream ends are frames like any other.
+// Shape    make() with a table of methods; then it is the handler of an srmp::datagram_service, which a loop feeds:
+//              srmp::datagram_service server(sink, *service, settings);
+//              server.on_datagram({remote, local, cookie}, bytes); ... server.flush();
+//          Results are written where they are sent from. push() lays a message into the same batch.
 // Rules    a payload that cannot be read, and a name that is not callable, get no reply. An unknown name gets the error
 //          404, a call that needs a login 401 with an empty message, a failed one its code and a message. A one-way
 //          call never gets one. A reply's name is the call's, as the caller spells it, cut to 127 bytes.
