@@ -57,7 +57,7 @@ base::result<command_line> finish(command_line line, std::span<const std::string
   }
   if (!is_role(rest.front(), roles)) return unknown_role(rest.front(), roles);
   line.role = rest.front();
-  line.call.role_args.assign(rest.begin() + 1, rest.end());
+  line.call.role_args.insert(line.call.role_args.end(), rest.begin() + 1, rest.end());
   return line;
 }
 
@@ -68,6 +68,12 @@ base::result<command_line> read_command_line(std::span<const std::string> words,
                                              std::span<const std::string> profile_dirs) {
   command_line line;
   while (!words.empty()) {
+    // A word of the roles that EAL has no use for: many type it in front, where EAL's own switches stand.
+    if (words.front() == "--verbose") {
+      line.call.role_args = {words.front()};
+      words = words.subspan(1);
+      continue;
+    }
     const auto scanned = env::scan_eal_word(words);
     if (!scanned) return scanned.error();
     const env::eal_word& word = scanned.value();

@@ -3,12 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "app/options.hpp"
-#include "app/result_json.hpp"
+#include "app/output_file.hpp"
 #include "app/startup.hpp"
 #include "app/version.hpp"
 #include "crypto/engine.hpp"
@@ -72,21 +70,14 @@ void write(const std::vector<finding>& findings, json::writer& out) {
   out.end_object();
 }
 
-base::outcome write_json(const std::vector<finding>& findings, const std::string& path) {
-  const bool to_stdout = path == "-";
-  std::FILE* file = to_stdout ? stdout : std::fopen(path.c_str(), "w");
-  if (file == nullptr) return base::failure{"--json " + path + ": " + std::strerror(errno), "", false};
-  json::write_errc wrote = json::write_errc::ok;
-  {
-    json::file_sink sink(file);
+base::outcome write_json(const std::vector<finding>& findings, output_file& to) {
+  {  // the sink is gone before its file is closed
+    json::file_sink sink(to.stream());
     json::writer out(sink);
     write(findings, out);
-    wrote = out.end_line();
-    if (!sink.flush()) wrote = json::write_errc::no_room;
+    if (out.end_line() != json::write_errc::ok || !sink.flush()) return to.cannot_write();
   }
-  const bool closed = to_stdout || std::fclose(file) == 0;
-  if (wrote == json::write_errc::ok && closed) return base::done{};
-  return base::failure{"--json " + path + " could not be written: " + std::string(to_string(wrote)), "", false};
+  return to.finish();
 }
 
 }  // namespace
@@ -100,15 +91,15 @@ int run_doctor(const invocation& call) {
       ->type_name("FILE");
   if (const auto status = parse_options(options, "doctor", call)) return *status;
 
-  if (!json.empty())
-    if (const auto writable = probe_result_path(json); !writable) return report(writable.error());
+  auto file = output_file::open("--json", json);
+  if (!file) return report(file.error());
   const env::machine host = env::read_machine();
   const auto facts = gather(call, host);
   if (!facts) return report(facts.error());
   const std::vector<finding> findings = examine(host, facts.value());
   if (json != "-") print(findings, stdout);
-  if (!json.empty())
-    if (const auto wrote = write_json(findings, json); !wrote) return report(wrote.error());
+  if (file.value())
+    if (const auto wrote = write_json(findings, file.value()); !wrote) return report(wrote.error());
   if (!loopback_works(findings)) {
     for (const finding& f : findings)
       if (f.stops_loopback) return report({f.text, f.command, false});

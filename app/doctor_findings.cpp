@@ -11,6 +11,8 @@ constexpr std::uint64_t least_memory_bytes = 128u << 20;
 
 using findings = std::vector<finding>;
 
+std::string counted(std::size_t n, const char* one) { return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s"); }
+
 bool has_flag(const env::machine& host, std::string_view flag) {
   return std::find(host.cpu_flags.begin(), host.cpu_flags.end(), flag) != host.cpu_flags.end();
 }
@@ -128,10 +130,12 @@ void examine_nic(const env::machine& host, const env::pci_nic& nic, findings& fo
       const env::network_interface* interface = host.find_interface(name);
       return interface != nullptr && interface->up;
     });
-    found.push_back(
-        {health::warn, "nic",
-         text + (up ? ": the kernel's, and up: bound to DPDK it would go away" : ": the kernel's, not DPDK's"),
-         "dpdk-devbind.py --bind=vfio-pci " + nic.address});
+    // No command for an interface in use: whoever is logged in through it would type his last one.
+    if (up)
+      found.push_back({health::ok, "nic", text + ": in use by the kernel", ""});
+    else
+      found.push_back({health::ok, "nic", text + ": the kernel's; DPDK can have it",
+                       "dpdk-devbind.py --bind=vfio-pci " + nic.address});
   }
 }
 
@@ -191,7 +195,8 @@ void examine_rights(const env::machine& host, findings& found) {
     found.push_back({health::ok, "permissions", who + " has CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK", ""});
   else
     found.push_back({health::warn, "permissions", who + " lacks " + lacking + "; loopback and captures need none",
-                     "setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep $(command -v millrace)"});
+                     "setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep " +
+                         (host.program.empty() ? std::string("$(command -v millrace)") : host.program)});
   const bool locks_freely = !host.memlock_bytes || host.has_capability(env::cap_ipc_lock);
   const std::string limit = host.memlock_bytes ? env::size_text(*host.memlock_bytes) : "unlimited";
   if (locks_freely)
@@ -212,12 +217,21 @@ void examine_rights(const env::machine& host, findings& found) {
 
 void examine_leftovers(const env::machine& host, const doctor_facts& facts, findings& found) {
   const std::size_t before = found.size();
+  std::size_t ours = 0;
+  std::string others;
+  std::size_t other_count = 0;
   for (const env::leftover& left : facts.leftovers) {
-    if (left.ours)
-      found.push_back({health::warn, "leftovers", left.path + ": of a dead millrace; the next start removes it", ""});
-    else
-      found.push_back({health::warn, "leftovers", left.path + ": of no running DPDK process", "rm -r " + left.path});
+    ours += left.ours ? 1 : 0;
+    if (left.ours) continue;
+    env::add_item(others, left.path, " ");
+    ++other_count;
   }
+  if (ours != 0)
+    found.push_back({health::ok, "leftovers",
+                     counted(ours, "folder") + " of dead millrace processes; the next start removes them", ""});
+  if (other_count != 0)
+    found.push_back(
+        {health::warn, "leftovers", counted(other_count, "folder") + " of no running DPDK process", "rm -r " + others});
   for (const env::hugetlbfs_mount& mount : host.hugetlbfs) {
     if (mount.files.empty()) continue;
     found.push_back({health::warn, "leftovers",

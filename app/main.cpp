@@ -1,6 +1,7 @@
 // The executable: which role, what remains for it, and its exit status.
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -9,6 +10,7 @@
 #include "app/startup.hpp"
 #include "app/version.hpp"
 #include "env/dpdk_version.hpp"
+#include "env/runtime_dir.hpp"
 
 namespace millrace::app {
 namespace {
@@ -43,7 +45,7 @@ void print_help() {
       "\n"
       "@PROFILE reads EAL arguments from PROFILE.args: a path, in $MILLRACE_CONFIG_DIR, in the installed data\n"
       "directory, in the source tree's drivers-config. EAL arguments that are left out (memory, lcores, file prefix)\n"
-      "are added; --verbose behind the role shows them. `--` may be left out before a role.\n"
+      "are added; --verbose shows them. `--` may be left out before a role.\n"
       "\n"
       "exit status: 0 done; 1 the run failed, the last line on stderr says why; 2 unusable arguments or configuration");
 }
@@ -68,6 +70,8 @@ int run(std::span<const std::string> words, std::string program) {
     case wanted::role:
       break;
   }
+  env::settle_runtime_base();
+  (void)raise_descriptor_limit();  // start_eal() asks again, and says so
   const auto chosen = std::find_if(roles.begin(), roles.end(), [&](const role& r) { return r.name == line.role; });
   return chosen->run(line.call);
 }
@@ -78,6 +82,7 @@ int run(std::span<const std::string> words, std::string program) {
 int main(int argc, char** argv) {
   using namespace millrace::app;
   int status = exit_failed;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that reached its limit is a failed write, which is reported
   try {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     status = run(words, argc > 0 ? argv[0] : "millrace");

@@ -1,5 +1,6 @@
 #include "app/startup.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,11 +14,28 @@
 
 namespace millrace::app {
 
+base::outcome raise_descriptor_limit() {
+  constexpr rlim_t needed = 64;
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return base::done{};
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (limit.rlim_cur < needed)
+    return base::failure{
+        "this process may open " + std::to_string(limit.rlim_cur) + " files, EAL needs " + std::to_string(needed),
+        "ulimit -n 1024", false};
+  return base::done{};
+}
+
 base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish) {
   std::vector<std::string> words = call.eal_args.empty() ? wish.default_args : call.eal_args;
   words.insert(words.end(), wish.role_args.begin(), wish.role_args.end());
   auto given = env::eal_vector::parse(words);
   if (!given) return given.error();
+  if (auto enough = raise_descriptor_limit(); !enough) return enough.error();
 
   const env::machine host = env::read_machine();
   env::remove_leftovers(host.runtime_dir);

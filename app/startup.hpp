@@ -16,6 +16,10 @@ struct eal_wish {
   bool verbose = false;                   // print the effective vector
 };
 
+// Lets this process open as many files as it may. A failure when that is too few: EAL ends the process when it cannot
+// open a pipe, and every port and thread opens some.
+base::outcome raise_descriptor_limit();
+
 // Completes the vector as design says (memory, file prefix, --no-pci, lcores), checks it against the machine before
 // EAL sees it, and starts EAL. With several failures the others are printed on stderr before the answer.
 base::result<env::eal> start_eal(const invocation& call, const eal_wish& wish);

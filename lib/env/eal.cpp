@@ -29,7 +29,7 @@ std::string runtime_dir() {
 void remove_after_failure() {
   const std::string dir = runtime_dir();
   if (dir.empty()) return;
-  if (pid_of_prefix(dir.substr(dir.rfind('/') + 1)) == ::getpid())
+  if (is_folder_of(dir, ::getpid()))
     remove_tree(dir);
   else
     ::rmdir(dir.c_str());
@@ -45,7 +45,11 @@ eal::eal(eal&& other) noexcept
 eal::~eal() {
   if (!running_) return;
   rte_eal_cleanup();
-  if (!runtime_dir_.empty()) remove_tree(runtime_dir_);
+  if (runtime_dir_.empty()) return;
+  if (is_folder_of(runtime_dir_, ::getpid()))
+    remove_tree(runtime_dir_);
+  else
+    remove_eal_files(runtime_dir_);  // a prefix that the operator chose: others may use the folder, too
 }
 
 base::result<eal> eal::start(std::span<const std::string> args) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "env/machine_parts.hpp"
 #include "env/runtime_dir.hpp"
@@ -65,12 +66,11 @@ void read_cpus(const std::string& root, machine& host) {
     if (!flag.empty()) host.cpu_flags.emplace_back(flag);
 }
 
-// EAL makes this folder when its parent is there, and one for each process in it.
 void read_runtime(const std::string& root, machine& host) {
   host.runtime_dir = runtime_base();
-  const std::string here = root + host.runtime_dir;
-  const std::string writable = exists(here) ? here : here.substr(0, here.rfind('/'));
-  host.runtime_writable = is_directory(writable) && ::access(writable.c_str(), W_OK | X_OK) == 0;
+  std::error_code unknown;
+  host.program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+  host.runtime_writable = is_runtime_base_usable(root + host.runtime_dir);
 }
 
 void read_container(const std::string& root, machine& host) {

@@ -93,6 +93,7 @@ struct machine {
   std::optional<std::uint64_t> memlock_bytes;  // nullopt: unlimited
   std::string container;                       // "docker", "lxc", ...; empty when nothing hints at one
 
+  std::string program;           // path of the running executable; empty when unknown
   std::string runtime_dir;       // where EAL puts the folders of this user's processes
   bool runtime_writable = true;  // whether it can make one there
 

@@ -89,10 +89,20 @@ void check_runtime_dir(const machine& host, preflight_report& report) {
                              runtime_dir_command, false});
 }
 
+void check_prefix(const eal_vector& args, preflight_report& report) {
+  const auto prefix = args.value("--file-prefix");
+  if (!prefix) return;
+  // EAL makes a folder and files of this name and looks only for '%': with "../.." they would be anywhere.
+  if (prefix->empty() || *prefix == "." || *prefix == ".." || prefix->find_first_of("/%") != std::string_view::npos)
+    report.failures.push_back({"--file-prefix=" + std::string(*prefix) + " is no name of a folder",
+                               "letters, digits, '-', '_' and '.', or leave it out", true});
+}
+
 preflight_report preflight(const eal_vector& complete, const machine& host, const eal_need& need) {
   preflight_report report;
   check_lcores(complete, host, report);
   check_runtime_dir(host, report);
+  check_prefix(complete, report);
   check_devices(complete, host, need, report);
   check_memory(complete, host, need, report);
   // What the operator wrote wrong comes before what the machine lacks.

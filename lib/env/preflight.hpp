@@ -28,6 +28,7 @@ struct preflight_report {
 
 // The parts of it.
 void check_runtime_dir(const machine& host, preflight_report& report);
+void check_prefix(const eal_vector& complete, preflight_report& report);
 void check_lcores(const eal_vector& complete, const machine& host, preflight_report& report);
 void check_memory(const eal_vector& complete, const machine& host, const eal_need& need, preflight_report& report);
 void check_devices(const eal_vector& complete, const machine& host, const eal_need& need, preflight_report& report);

@@ -43,7 +43,8 @@ void check_right(std::string_view device, unsigned capability, const char* name,
                  report_t& report) {
   if (host.has_capability(capability)) return;
   lack(report, vdev_word(device) + " needs " + name + ", which user " + std::to_string(host.euid) + " does not have",
-       "run as root, or: setcap cap_net_raw,cap_net_admin+ep $(command -v millrace)");
+       "run as root, or: setcap cap_net_raw,cap_net_admin+ep " +
+           (host.program.empty() ? std::string("$(command -v millrace)") : host.program));
 }
 
 void check_af_packet(std::string_view device, const machine& host, report_t& report) {
@@ -181,14 +182,19 @@ void check_nic(std::string_view device, const eal_vector& args, const machine& h
     if (nic->driver == "vfio-pci") check_vfio(*nic, args, host, need, report);
     return;
   }
+  std::string hint =
+      std::string(host.vfio_loaded ? "" : "modprobe vfio-pci; ") + "dpdk-devbind.py --bind=vfio-pci " + address;
   std::string bound = nic->driver.empty() ? "is bound to no driver" : "is bound to the kernel's " + nic->driver;
   if (!nic->interfaces.empty()) {
     const network_interface* interface = host.find_interface(nic->interfaces.front());
     bound += " as " + nic->interfaces.front();
-    if (interface != nullptr && interface->up) bound += ", which is up and would go away";
+    if (interface != nullptr && interface->up) {
+      bound += ", which is up and would go away";
+      hint = "dpdk-devbind.py --status-dev net  shows the others; this one only if nobody needs " +
+             nic->interfaces.front() + " any more: ip link set " + nic->interfaces.front() + " down; " + hint;
+    }
   }
-  lack(report, "-a " + address + ' ' + bound + "; DPDK needs vfio-pci",
-       std::string(host.vfio_loaded ? "" : "modprobe vfio-pci; ") + "dpdk-devbind.py --bind=vfio-pci " + address);
+  lack(report, "-a " + address + ' ' + bound + "; DPDK needs vfio-pci", hint);
 }
 
 }  // namespace

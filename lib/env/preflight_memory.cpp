@@ -113,6 +113,14 @@ void check_plain_memory(const eal_vector& args, const machine& host, const eal_n
     report.failures.push_back({"-m " + std::string(*args.value("-m")) + " is less than the " + size_text(wanted) +
                                    " this run needs, and without hugepages memory cannot grow",
                                "leave -m out, or -m " + std::to_string(no_huge_megabytes(need)), true});
+  // What we add ourselves when -m is left out has reserves, and plain memory is only taken when it is touched.
+  if (host.memory_available_bytes && asked > *host.memory_available_bytes &&
+      asked > no_huge_megabytes(need) * mebibyte) {
+    report.failures.push_back({"-m " + std::string(*args.value("-m")) + " is more than the " +
+                                   size_text(*host.memory_available_bytes) + " of memory available",
+                               "leave -m out, or -m " + std::to_string(no_huge_megabytes(need)), true});
+    return;
+  }
   if (host.memory_available_bytes && wanted > *host.memory_available_bytes)
     report.failures.push_back({"this run needs " + size_text(wanted) + " of memory, " +
                                    size_text(*host.memory_available_bytes) + " are available",

@@ -20,9 +20,12 @@ namespace {
 
 constexpr std::string_view our_prefix = "millrace-";
 
+// EAL's telemetry thread goes on listening after EAL's end: to tell others, our own answers do not count.
+enum class own_answers : bool { count, are_none };
+
 // Whether some process listens there; both kinds are tried, because EAL's telemetry takes SOCK_SEQPACKET and its
 // messages SOCK_DGRAM.
-bool is_answered(const std::string& path) {
+bool is_answered(const std::string& path, own_answers own) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return true;  // cannot be asked: leave it alone
@@ -31,17 +34,22 @@ bool is_answered(const std::string& path) {
     const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return true;
     const int refused = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ? 0 : errno;
+    struct ucred peer{};
+    socklen_t size = sizeof(peer);
+    const bool is_ourselves = own == own_answers::are_none && refused == 0 && type == SOCK_SEQPACKET &&
+                              ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == ::getpid();
     ::close(fd);
+    if (is_ourselves) return false;
     if (refused == 0 || refused == EAGAIN || refused == EACCES || refused == EPERM) return true;
   }
   return false;
 }
 
-bool has_live_socket(const std::string& dir) {
+bool has_live_socket(const std::string& dir, own_answers own = own_answers::count) {
   for (const std::string& name : list_dir(dir)) {
     const std::string path = dir + '/' + name;
     struct stat info{};
-    if (::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && is_answered(path)) return true;
+    if (::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && is_answered(path, own)) return true;
   }
   return false;
 }
@@ -54,6 +62,25 @@ std::string runtime_base() {
   if (dir == nullptr) dir = std::getenv("XDG_RUNTIME_DIR");
   if (dir == nullptr) dir = "/tmp";
   return std::string(dir) + "/dpdk";
+}
+
+bool is_runtime_base_usable(const std::string& base) {
+  const std::string writable = exists(base) ? base : base.substr(0, base.rfind('/'));
+  return is_directory(writable) && ::access(writable.c_str(), W_OK | X_OK) == 0;
+}
+
+bool settle_runtime_base(const std::string& parent) {
+  if (is_runtime_base_usable(runtime_base())) return true;
+  if (::getuid() == 0 || std::getenv("RUNTIME_DIRECTORY") != nullptr) return false;
+  const std::string own = parent + "/millrace-" + std::to_string(::getuid());
+  if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  struct stat info{};
+  // Anybody can make a name in /tmp: what is there must be a folder of ours that nobody else writes to.
+  if (::lstat(own.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::getuid() ||
+      (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return false;
+  ::setenv("RUNTIME_DIRECTORY", own.c_str(), 1);
+  return is_runtime_base_usable(runtime_base());
 }
 
 std::optional<std::int64_t> pid_of_prefix(std::string_view prefix) noexcept {
@@ -99,6 +126,22 @@ std::size_t remove_hugepage_files(const std::string& dir) {
     ::close(fd);
   }
   return removed;
+}
+
+bool is_folder_of(const std::string& dir, std::int64_t pid) noexcept {
+  return pid_of_prefix(std::string_view(dir).substr(dir.rfind('/') + 1)) == pid;
+}
+
+bool remove_eal_files(const std::string& dir) {
+  if (has_live_socket(dir, own_answers::are_none)) return false;
+  for (const std::string& name : list_dir(dir)) {
+    const std::string_view n = name;
+    const bool made_by_eal = n == "config" || n == "hugepage_info" || n == "hugepage_data" ||
+                             n.starts_with("fbarray_") || n.starts_with("mp_socket") ||
+                             n.starts_with("dpdk_telemetry.");
+    if (made_by_eal) ::unlink((dir + '/' + name).c_str());
+  }
+  return ::rmdir(dir.c_str()) == 0;
 }
 
 bool remove_tree(const std::string& path) {

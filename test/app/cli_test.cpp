@@ -1,5 +1,6 @@
 // The built program, started as a user starts it: exit statuses, messages, what it leaves behind.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -236,6 +237,38 @@ TEST_F(cli_run, says_how_to_get_the_hugepages_that_were_asked_for) {
   EXPECT_TRUE(contains(result.last_error_line(), "--in-memory needs ")) << result.err;
   EXPECT_TRUE(contains(result.last_error_line(), "echo ")) << result.err;
   EXPECT_TRUE(contains(result.last_error_line(), "nr_hugepages")) << result.err;
+}
+
+TEST_F(cli_run, removes_no_folder_that_is_not_its_own) {
+  const test::file_tree tree;
+  tree.put("/run/dpdk/mine/precious", "x");
+  tree.put("/victim/keep", "x");
+  const test::run_options there{.set = {{"RUNTIME_DIRECTORY", tree.path("/run")}}, .unset = {}, .directory = {}};
+  for (const char* prefix : {"..", ".", "../../victim"})
+    expect_refused({"@loopback", std::string("--file-prefix=") + prefix, "--", "fwd", "--duration", "0.1"},
+                   "is no name of a folder", there);
+  const auto chosen = run_millrace({"@loopback", "--file-prefix=mine", "--", "fwd", "--duration", "0.1"}, there);
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  EXPECT_TRUE(std::filesystem::exists(tree.path("/victim/keep")));
+  EXPECT_TRUE(std::filesystem::exists(tree.path("/run/dpdk/mine/precious")));
+  EXPECT_FALSE(std::filesystem::exists(tree.path("/run/dpdk/mine/config")));
+}
+
+TEST_F(cli_run, says_when_it_may_open_too_few_files) {
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string line = "ulimit -n 20; exec \"$0\" @loopback -- fwd --duration 0.1";
+  test::child shell({"/bin/sh", "-c", line, test::millrace_program()});
+  const auto result = shell.wait();
+  EXPECT_EQ(result.status, 1) << result.err;
+  EXPECT_TRUE(contains(result.last_error_line(), "this process may open 20 files, EAL needs 64; try: ulimit -n 1024"))
+      << result.err;
+}
+
+TEST_F(cli_run, takes_verbose_before_the_role_as_well) {
+  const auto result = run_millrace({"@loopback", "--verbose", "--", "fwd", "--duration", "0.1"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "EAL: -l ") || contains(result.err, "EAL: --")) << result.err;
 }
 
 TEST_F(cli_run, starts_again_after_it_was_killed) {

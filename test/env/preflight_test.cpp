@@ -244,7 +244,9 @@ TEST(preflight, says_how_to_bind_a_nic) {
   EXPECT_EQ(
       kernel.what,
       "-a 0000:03:00.1 is bound to the kernel's i40e as eth1, which is up and would go away; DPDK needs vfio-pci");
-  EXPECT_EQ(kernel.hint, "dpdk-devbind.py --bind=vfio-pci 0000:03:00.1");
+  EXPECT_EQ(kernel.hint,
+            "dpdk-devbind.py --status-dev net  shows the others; this one only if nobody needs eth1 any more: "
+            "ip link set eth1 down; dpdk-devbind.py --bind=vfio-pci 0000:03:00.1");
   machine host = server();
   host.vfio_loaded = false;
   EXPECT_EQ(failure_of({"-a", "06:00.0"}, host).hint,
@@ -280,6 +282,23 @@ TEST(preflight, checks_what_vfio_needs) {
 
 TEST(preflight, leaves_what_it_does_not_know_to_eal) {
   expect_fine({"-a", "auxiliary:mlx5_core.sf.2", "-a", "0000:05:00.0", "--vdev=net_bonding0,mode=1"}, server());
+}
+
+TEST(preflight, refuses_a_prefix_that_leads_elsewhere) {
+  for (const char* prefix : {"..", ".", "../../etc", "a/b", "%s"}) {
+    const auto why = failure_of({std::string("--file-prefix=") + prefix, "--vdev=net_ring0"}, server());
+    EXPECT_EQ(why.what, std::string("--file-prefix=") + prefix + " is no name of a folder");
+    EXPECT_TRUE(why.unusable);
+  }
+  expect_fine({"--file-prefix=rack-7.a_b", "--vdev=net_ring0"}, server());
+}
+
+TEST(preflight, refuses_more_memory_than_there_is) {
+  machine host = server();
+  host.memory_available_bytes = std::uint64_t{8} << 30;
+  const auto why = failure_of({"--no-huge", "-m", "99999", "--vdev=net_ring0"}, host);
+  EXPECT_NE(why.what.find("-m 99999 is more than the 8 GiB of memory available"), std::string::npos) << why.what;
+  EXPECT_TRUE(why.unusable);
 }
 
 TEST(preflight, wants_a_folder_for_eals_sockets) {

@@ -123,9 +123,53 @@ TEST_F(runtime, hugepage_files_of_dead_processes_are_removed_unless_locked) {
   EXPECT_EQ(remove_hugepage_files(tree_.path("/nowhere")), 0u);
 }
 
+TEST_F(runtime, folder_of_a_chosen_prefix_loses_only_what_eal_put_there) {
+  for (const char* name : {"config", "fbarray_memzone", "mp_socket_1_2", "dpdk_telemetry.v2", "precious"})
+    tree_.put(std::string("/run/mine/") + name, "x");
+  EXPECT_FALSE(remove_eal_files(tree_.path("/run/mine")));
+  EXPECT_TRUE(std::filesystem::exists(tree_.path("/run/mine/precious")));
+  EXPECT_FALSE(std::filesystem::exists(tree_.path("/run/mine/config")));
+  std::filesystem::remove(tree_.path("/run/mine/precious"));
+  EXPECT_TRUE(remove_eal_files(tree_.path("/run/mine")));
+  EXPECT_TRUE(is_folder_of("/run/dpdk/millrace-12", 12));
+  EXPECT_FALSE(is_folder_of("/run/dpdk/millrace-12", 13));
+  EXPECT_FALSE(is_folder_of("/run/dpdk/mine", 12));
+}
+
 TEST_F(runtime, base_that_is_absent_has_no_leftovers) {
   EXPECT_TRUE(find_leftovers(tree_.path("/nowhere")).empty());
   EXPECT_TRUE(remove_tree(tree_.path("/nowhere")));
+}
+
+TEST_F(runtime, base_of_another_user_gives_way_to_one_of_our_own) {
+  if (::getuid() == 0) {
+    // Root is refused nothing, so a child without rights tries.
+    ::chmod(tree_.root().c_str(), 0777);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(10);
+      ::unsetenv("RUNTIME_DIRECTORY");
+      ::setenv("XDG_RUNTIME_DIR", "/proc/none", 1);  // cannot be written by anybody
+      if (!settle_runtime_base(tree_.root())) ::_exit(11);
+      if (runtime_base() != tree_.path("/millrace-65534/dpdk")) ::_exit(12);
+      // A name somebody else made first, here a link, is not trusted.
+      ::unsetenv("RUNTIME_DIRECTORY");
+      std::filesystem::remove_all(tree_.path("/millrace-65534"));
+      std::filesystem::create_directory_symlink("/tmp", tree_.path("/millrace-65534"));
+      ::_exit(settle_runtime_base(tree_.root()) ? 13 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    return;
+  }
+  ::unsetenv("RUNTIME_DIRECTORY");
+  ::setenv("XDG_RUNTIME_DIR", "/proc/none", 1);
+  EXPECT_TRUE(settle_runtime_base(tree_.root()));
+  EXPECT_EQ(runtime_base(), tree_.path("/millrace-" + std::to_string(::getuid()) + "/dpdk"));
+  ::unsetenv("RUNTIME_DIRECTORY");
+  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST(runtime_base, follows_eals_order) {

@@ -14,6 +14,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +92,13 @@ class child {
   void signal(int number) const { ::kill(pid_, number); }
   [[nodiscard]] std::string out() const { return contents(outputs_[0]); }
   [[nodiscard]] std::string err() const { return contents(outputs_[1]); }
+
+  // Whether the program has this file mapped now.
+  [[nodiscard]] bool has_mapped(const std::string& path) const {
+    std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
+    const std::string text{std::istreambuf_iterator<char>(maps), {}};
+    return text.find(path) != std::string::npos;
+  }
 
   // Whether `done()` becomes true while the program runs, or at its end.
   template <class Done>
