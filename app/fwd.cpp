@@ -38,6 +38,7 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 struct fwd_run {
   fwd_options options;
   std::FILE* people = stdout;  // stderr where the JSON object has stdout to itself
+  output_file json;
   port::plan plan;
   std::optional<mem::packet_pool> pool;
   std::deque<port::port> ports;
@@ -53,6 +54,18 @@ unsigned expected_ports(const std::vector<std::string>& eal_args) {
   for (const std::string& word : eal_args)
     if (word.starts_with("--vdev") || word.starts_with("-a") || word.starts_with("--allow")) ++ports;
   return ports == 0 ? 2 : ports;
+}
+
+// Files that net_pcap ports read or write.
+std::vector<std::string> capture_files(const std::vector<std::string>& eal_args) {
+  std::vector<std::string> files;
+  for (const std::string& word : eal_args)
+    for (const std::string_view key : {"rx_pcap=", "tx_pcap="})
+      for (std::size_t at = word.find(key); at != std::string::npos; at = word.find(key, at + 1)) {
+        const std::size_t begin = at + key.size();
+        files.push_back(word.substr(begin, word.find(',', begin) - begin));
+      }
+  return files;
 }
 
 // The frames that seeding and generating modes copy from: as many as there are, up to a few thousand.
@@ -73,8 +86,8 @@ outcome make_frames(fwd_run& run) {
 }
 
 bool any_ring(const fwd_run& run) {
-  for (const port::port& p : run.ports)
-    if (p.facts().is_software_ring()) return true;
+  for (const port::port_plan& p : run.plan.ports)
+    if (p.facts.is_software_ring()) return true;
   return false;
 }
 
@@ -141,6 +154,10 @@ base::result<double> measure(fwd_run& run) {
   const double period = run.options.common.stats_period_s;
   const double until = run.options.duration_s;
   std::vector<pipeline::figures> last(run.engine->workers());
+  if (until == 0) {
+    std::fputs("running until SIGINT (Ctrl-C) or SIGTERM\n", run.people);
+    std::fflush(run.people);
+  }
   const clock::time_point start = clock::now();
   if (auto started = run.engine->start(); !started) return started.error();
   double now = 0;
@@ -191,6 +208,7 @@ fwd_end finish(fwd_run& run, double seconds) {
   run.engine->drain();
   end.total = run.engine->total();
   end.driver_errors = driver_errors(run);
+  for (const port::port& p : run.ports) end.ports.push_back({p.facts().name, p.stats()});
   run.engine.reset();
   run.ports.clear();
   end.pool = read_pool(run);
@@ -212,7 +230,16 @@ void add_workload(const fwd_run& run, run_result& result) {
   w.add("traffic", run.options.traffic);
   w.add("flows", run.options.frames.flows);
   w.add("size", run.options.frames.frame_size);
+  w.add("tx_retries", work.tx_retries);
   w.add("record_core_cycles", work.exact_cycles);
+  w.add("verify", to_string(work.parse.verify));
+  w.add("srmp_port", work.parse.ports.srmp);
+  w.add("mbufs", run.plan.pool.packets);
+  w.add("mtu", run.options.plan.mtu);
+  w.add("rxd", run.plan.ports.empty() ? 0 : run.plan.ports.front().rxd);
+  w.add("txd", run.plan.ports.empty() ? 0 : run.plan.ports.front().txd);
+  w.add("idle", to_string(run.options.common.idle));
+  w.add("duration", run.options.duration_s);
   w.add("bytes", counts_bytes(work.mode) ? "counted" : "sampled");
 }
 
@@ -222,14 +249,20 @@ int conclude(fwd_run& run, const fwd_end& end, bool hugepages) {
   for (const port::port_plan& p : run.plan.ports) title += " " + p.facts.name;
   std::fputs(summary_text(title, end).c_str(), run.people);
   if (receives(run.options.engine.work.mode) && end.window.total()[pipeline::count::rx_pkts] == 0)
-    std::fputs("  nothing was received: are the ports linked, and does anybody send?\n", run.people);
-  if (!run.options.common.json.empty()) {
+    std::fputs(any_ring(run)
+                   ? "  nothing was received: rings are empty at the start, --tx-first N puts bursts into them\n"
+                   : "  nothing was received: are the ports linked, and does anybody send?\n",
+               run.people);
+  if (end.window.total()[pipeline::count::tx_pkts] != 0 && run.options.engine.work.mode == forward_mode::txonly &&
+      any_ring(run))
+    std::fputs("  rings are full after 1023 packets and nobody empties them: @null takes everything\n", run.people);
+  if (run.json) {
     run_result result;
     result.role = "fwd";
     result.build = build_info(hugepages);
     add_workload(run, result);
     fill_result(end, result);
-    if (auto written = write_result(result, run.options.common.json); !written) return report(written.error());
+    if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(end); !broken.empty()) return report({broken, "", false});
   return exit_done;
@@ -250,10 +283,11 @@ base::result<env::eal> start(const invocation& call, const fwd_options& options)
 }
 
 // With EAL running: from ports to the final figures. Everything made here is gone before EAL is.
-int forward(const fwd_options& options, const env::eal& eal) {
+int forward(const fwd_options& options, const env::eal& eal, output_file json) {
   fwd_run run;
   run.options = options;
-  if (options.common.json == "-") run.people = stderr;
+  run.json = std::move(json);
+  if (run.json.is_stdout()) run.people = stderr;
   if (auto made = make_frames(run); !made) return report(made.error());
   if (auto opened = open_ports(run, eal); !opened) return report(opened.error());
   std::vector<const port::port*> ports;
@@ -278,12 +312,13 @@ int forward(const fwd_options& options, const env::eal& eal) {
 int run_fwd(const invocation& call) {
   fwd_options options;
   if (const auto status = parse_fwd_options(call, options)) return *status;
-  if (const std::string& path = options.common.json; !path.empty())
-    if (auto writable = probe_result_path(path); !writable) return report(writable.error());
+  const std::vector<std::string> captures = capture_files(call.eal_args);
+  auto json = output_file::open("fwd: --json", options.common.json, identities_of(captures));
+  if (!json) return report(json.error());
   install_stop_signals();
   auto eal = start(call, options);
   if (!eal) return report(eal.error());
-  return forward(options, eal.value());
+  return forward(options, eal.value(), std::move(json.value()));
 }
 
 }  // namespace millrace::app

@@ -10,6 +10,7 @@ namespace millrace::app {
 namespace {
 
 constexpr std::uint32_t default_flows = 64;
+constexpr unsigned most_seed_bursts = 65536;             // more is a run of its own, before the one that was asked for
 constexpr std::uint16_t largest_untouched_frame = 1514;  // what an MTU of 1500 takes
 
 using base::failure;
@@ -41,8 +42,8 @@ std::optional<pipeline::verify_level> read_verify(std::string_view word) {
 
 void add_forwarding(CLI::App& options, fwd_options& out) {
   pipeline::worker_settings& work = out.engine.work;
-  add_word(options, "--mode", work.mode, "io|mac|macswap|rxonly|txonly|flowgen|parse", "what happens to each packet",
-           pipeline::parse_forward_mode, "io");
+  add_word(options, "--mode", work.mode, "io|mac|macswap|rxonly|txonly|flowgen|parse",
+           "what happens to each packet (docs/command-line.md explains the modes)", pipeline::parse_forward_mode, "io");
   options.add_option("--burst", work.burst_pkts, "packets of one receive or transmit")
       ->check(CLI::Range(1u, buf::burst::capacity))
       ->capture_default_str();
@@ -57,6 +58,7 @@ void add_forwarding(CLI::App& options, fwd_options& out) {
            "full");
   options.add_option("--srmp-port", work.parse.ports.srmp, "UDP port of SRMP, for parse and for generated frames")
       ->check(CLI::Range(1, 65535))
+      ->type_name("PORT")
       ->capture_default_str();
   options
       .add_option_function<std::vector<std::uint16_t>>(
@@ -76,16 +78,21 @@ void add_ports(CLI::App& options, fwd_options& out) {
   const auto queues = CLI::Range(1, 1024);
   options.add_option("--rxq", out.plan.rxq, "receive queues of each port")->check(queues)->capture_default_str();
   options.add_option("--txq", out.plan.txq, "transmit queues of each port")->check(queues)->capture_default_str();
-  options.add_option("--rxd", out.plan.rxd, "descriptors of a receive queue; 0: the driver's wish, else 1024");
-  options.add_option("--txd", out.plan.txd, "descriptors of a transmit queue; 0: the driver's wish, else 1024");
-  options.add_option("--mtu", out.plan.mtu, "MTU of the ports; 0: as it is");
+  options.add_option("--rxd", out.plan.rxd, "descriptors of a receive queue; 0: the driver's wish, else 1024")
+      ->check(CLI::Range(0, 65535));
+  options.add_option("--txd", out.plan.txd, "descriptors of a transmit queue; 0: the driver's wish, else 1024")
+      ->check(CLI::Range(0, 65535));
+  options.add_option("--mtu", out.plan.mtu, "MTU of the ports; 0: as it is")->check(CLI::Range(0, 65535));
   options.add_option("--mbufs", out.plan.mbufs, "packets of the pool; 0: derived from queues, caches and bursts");
 }
 
 void add_traffic(CLI::App& options, fwd_options& out) {
-  options.add_option_function<unsigned>(
-      "--tx-first", [&out](unsigned n) { out.tx_first = n; },
-      "bursts put into every transmit queue before the start; rings of memory are seeded without asking");
+  options
+      .add_option_function<unsigned>(
+          "--tx-first", [&out](unsigned n) { out.tx_first = n; },
+          "bursts put into every transmit queue before the start; modes that forward seed rings without asking")
+      ->check(CLI::Range(0u, most_seed_bursts))
+      ->type_name("N");
   options.add_option("--traffic", out.traffic, "kinds of frames that are made: quic,srmp,udp,tcp")
       ->type_name("LIST")
       ->capture_default_str();

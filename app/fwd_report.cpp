@@ -41,9 +41,20 @@ double cycles_per_packet(const figures& f) noexcept {
   return ratio(f[count::measured_busy_cycles], f[count::measured_pkts]);
 }
 
+// The usual unit, and smaller ones where it would show zeroes: a ping is no "0.000 Mpps".
+std::string scaled(double a_second, const char* unit, double usual, char usual_letter, int places) {
+  constexpr std::pair<double, char> prefixes[] = {{1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}, {1, ' '}};
+  if (a_second == 0 || a_second >= usual / 100)
+    return fmt::format("{:8.{}f} {}{}", a_second / usual, places, usual_letter, unit);
+  for (const auto& [factor, letter] : prefixes)
+    if (factor < usual && (a_second >= factor || factor == 1))
+      return fmt::format("{:8.{}f} {}{}", a_second / factor, places, letter, unit);
+  return {};
+}
+
 std::string rate_text(const char* word, const traffic& t, const fwd_window& w) {
-  return fmt::format("{} {:8.3f} Mpps {}{:7.2f} Gbit/s", word, per(t.packets, w.seconds) / 1e6,
-                     w.bytes_counted ? "" : "~", 8 * per(t.bytes, w.seconds) / 1e9);
+  return fmt::format("{} {} {}{}", word, scaled(per(t.packets, w.seconds), "pps", 1e6, 'M', 3),
+                     w.bytes_counted ? " " : "~", scaled(8 * per(t.bytes, w.seconds), "bit/s", 1e9, 'G', 2));
 }
 
 // Below this share of the time the figures say more about the machine than about the program.
@@ -98,9 +109,8 @@ void add_stages(std::string& text, const figures& f) {
                  ratio(f[count::staged_rx_cycles], pkts), ratio(f[count::staged_work_cycles], pkts),
                  ratio(f[count::staged_tx_cycles], pkts));
   if (f[count::interrupted_passes] != 0)
-    fmt::format_to(std::back_inserter(text),
-                   "            {} measured passes were interrupted by the kernel and left out\n",
-                   f[count::interrupted_passes]);
+    fmt::format_to(std::back_inserter(text), "            {} measured pass{} interrupted by the kernel and left out\n",
+                   f[count::interrupted_passes], f[count::interrupted_passes] == 1 ? " was" : "es were");
 }
 
 }  // namespace
@@ -153,8 +163,13 @@ std::string summary_text(std::string_view title, const fwd_end& end) {
   if (end.total[count::ungenerated_pkts] != 0)
     fmt::format_to(out, "  not made  {} packets, the pool was empty\n", end.total[count::ungenerated_pkts]);
   for (const auto& [kind, n] : end.driver_errors) fmt::format_to(out, "  driver    {} {}\n", kind, n);
-  fmt::format_to(out, "  pool      {}: {} packets, {} in use at the end, at most {} seen in use, {} refused\n",
-                 end.pool.name, end.pool.size, end.pool.in_use, end.pool.high_water, end.pool.refused);
+  for (const port_end& p : end.ports)
+    fmt::format_to(
+        out, "  port      {}: received {}, sent {}, missed {}, errors {}, without buffer {} (driver's counts)\n",
+        p.name, p.stats.rx_packets, p.stats.tx_packets, p.stats.rx_missed, p.stats.rx_errors, p.stats.rx_no_mbuf);
+  fmt::format_to(out, "  pool      {}: {} packets, at most {} seen in use, {} refused; after the run {}\n",
+                 end.pool.name, end.pool.size, end.pool.high_water, end.pool.refused,
+                 end.pool.in_use == 0 ? "all came back" : std::to_string(end.pool.in_use) + " are missing");
   if (mem::heap_counter_present())
     fmt::format_to(out, "  heap      {} calls on data-path lcores\n", did.heap_calls);
   else

@@ -42,11 +42,17 @@ struct pool_reading {
   std::uint64_t refused = 0;
 };
 
+struct port_end {
+  std::string name;
+  port::port_stats stats;  // since the port was started
+};
+
 struct fwd_end {
   fwd_window window;                                                 // the measured time: from start to stop
   pipeline::figures total;                                           // with seeds and what was drained
   pool_reading pool;                                                 // after everything was closed
   std::vector<std::pair<std::string, std::uint64_t>> driver_errors;  // what only drivers see, by kind
+  std::vector<port_end> ports;
 };
 
 [[nodiscard]] std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool);

@@ -43,9 +43,10 @@ void declare(CLI::App& app, inspect_options& o) {
   add_seconds(app, "--idle-exit", o.live.idle_exit_s, "end live analysis when nothing arrived for so long; 0: never");
   add_seconds(app, "--stats-period", o.live.stats_period_s, "a line of statistics every so often; 0: none");
   add_idle_option(app, o.live.idle);
-  add_rate(app, "--max-flows", o.max_flows, "5-tuples, and QUIC connections, known at one time")->type_name("N");
-  add_rate(app, "--srmp-port", o.srmp_port, "UDP port whose datagrams are SRMP when frames fill them; 0: none")
-      ->type_name("PORT");
+  add_count(app, "--max-flows", o.max_flows, "5-tuples, and QUIC connections, known at one time");
+  app.add_option("--srmp-port", o.srmp_port, "UDP port whose datagrams are SRMP when frames fill them; 0: none")
+      ->type_name("PORT")
+      ->capture_default_str();
   app.add_option("--json", o.json, "write one JSON object a line for each conversation ('-': stdout)")
       ->type_name("FILE");
   app.add_option("--summary", o.summary, "write the result of the run as one JSON object ('-': stdout)")
@@ -125,7 +126,7 @@ void describe_workload(run_result& result, const inspect_options& o) {
 
 // EAL runs. Answers the failure that ends the run, if one does.
 base::outcome analyse(const inspect_options& o, const std::vector<capture_file>& files, const env::eal& eal,
-                      inspect_report& report, run_result& result) {
+                      inspect_report& report, output_file& summary, run_result& result) {
   auto engine = crypto::engine::make();
   if (!engine) return base::failure{"IPsec-MB cannot start on this CPU", "millrace -- doctor"};
   inspect::analyzer_options options = analyzer_options_of(o);
@@ -156,8 +157,7 @@ base::outcome analyse(const inspect_options& o, const std::vector<capture_file>&
   result.build = build_info(eal.hugepages());
   if (mem::heap_counter_present()) result.heap_calls = heap_figures{.data_path = i.heap.calls.get(), .handshake = 0};
   fill_result(result, analyzer, run);
-  if (!o.summary.empty()) return write_result(result, o.summary);
-  return base::done{};
+  return write_result(result, summary);
 }
 
 base::result<std::vector<capture_file>> open_all(const std::vector<std::string>& paths) {
@@ -185,10 +185,13 @@ int run_inspect(const invocation& call) {
     return app::report({"inspect: nothing to look at: no capture is named and the EAL arguments give no port",
                         "millrace -- inspect FILE   or   millrace @af_packet -- inspect --live", true});
   inspect_report report;
-  if (const auto opened = report.open(o.json); !opened) return app::report(opened.error());
-  if (!o.summary.empty() && o.summary != "-") {
-    if (const auto possible = probe_result_path(o.summary); !possible) return app::report(possible.error());
-  }
+  std::vector<file_identity> taken = identities_of(o.captures);
+  auto lines = output_file::open("inspect: --json", o.json, taken);
+  if (!lines) return app::report(lines.error());
+  for (file_identity& json : identities_of(std::span(&o.json, 1))) taken.push_back(std::move(json));
+  auto summary = output_file::open("inspect: --summary", o.summary, taken);
+  if (!summary) return app::report(summary.error());
+  report.open(std::move(lines.value()));
 
   install_stop_signals();
   eal_wish wish;
@@ -203,7 +206,7 @@ int run_inspect(const invocation& call) {
   auto eal = start_eal(call, wish);
   if (!eal) return app::report(eal.error());
   run_result result;
-  const base::outcome done = analyse(o, files.value(), eal.value(), report, result);
+  const base::outcome done = analyse(o, files.value(), eal.value(), report, summary.value(), result);
   return done ? exit_done : app::report(done.error());
 }
 

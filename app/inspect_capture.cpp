@@ -10,14 +10,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "app/role.hpp"
 #include "app/signals.hpp"
 #include "buf/burst.hpp"
+#include "env/output_capture.hpp"
 #include "net/wire/capture.hpp"
 #include "port/port.hpp"
 #include "port/vdev.hpp"
@@ -29,6 +32,7 @@ using net::wire::capture_event;
 using net::wire::capture_fault;
 using stats::drop_reason;
 
+constexpr unsigned bursts_a_sample = 64;    // of the pool's use: counting it looks at every lcore's cache
 constexpr unsigned empty_polls_at_end = 4;  // net_pcap answers nothing for ever once the file is over
 
 // The receiving side: a port over the file, or nothing when none could be had.
@@ -38,9 +42,12 @@ class capture_port {
   std::vector<std::uint8_t> scratch_ = std::vector<std::uint8_t>(net::wire::max_captured_length);
   buf::burst burst_;
   unsigned next_ = 0;
+  std::uint64_t bursts_ = 0;
+  mem::packet_pool* pool_ = nullptr;
 
  public:
   base::outcome attach(const capture_file& file, unsigned number, mem::packet_pool& pool) {
+    pool_ = &pool;
     auto device = port::vdev::attach("net_pcap_inspect" + std::to_string(number),
                                      "rx_pcap=/proc/self/fd/" + std::to_string(file.descriptor()));
     if (!device) return device.error();
@@ -65,6 +72,7 @@ class capture_port {
       next_ = 0;
       for (unsigned polls = 0; burst_.empty() && polls < empty_polls_at_end; ++polls)
         (void)port::rx_burst(port_->id(), 0, burst_, buf::default_burst_pkts);
+      if (++bursts_ % bursts_a_sample == 1) pool_->sample();
       if (burst_.empty()) return {};
     }
     return burst_.flat(next_++, scratch_);
@@ -77,6 +85,22 @@ void note_fault(feed_result& result, capture_fault fault, inspect::analyzer& a) 
     return;
   }
   ++result.faults["capture_" + std::string(to_string(fault))];
+}
+
+std::string conversion_hint(const std::string& path) {
+  if (path.ends_with(".gz")) return "gunzip -k " + path;
+  if (path.ends_with(".zst")) return "unzstd -k " + path;
+  if (path.ends_with(".lz4")) return "unlz4 -k " + path;
+  if (path.ends_with(".xz")) return "unxz -k " + path;
+  return "what Wireshark reads becomes one by: editcap -F pcapng " + path + " OUT.pcapng";
+}
+
+// A mapped file that another process shortens: the pages behind its new end raise SIGBUS. What was analysed until then
+// is lost, as it would be with the file.
+extern "C" void on_bus_error(int) {
+  constexpr char message[] = "millrace: a capture became shorter while it was read\n";
+  (void)!::write(STDERR_FILENO, message, sizeof(message) - 1);
+  ::_exit(exit_failed);
 }
 
 }  // namespace
@@ -99,7 +123,8 @@ base::result<capture_file> capture_file::open(const std::string& path) {
   capture_file file;
   file.path_ = path;
   file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.descriptor_ < 0) return unusable(std::strerror(errno));
+  if (file.descriptor_ < 0)
+    return unusable(std::strerror(errno), path == "-" ? "captures are files; --live receives from ports" : "");
   struct stat status{};
   if (::fstat(file.descriptor_, &status) != 0) return unusable(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return unusable("is no regular file", "write the capture into a file first");
@@ -108,10 +133,12 @@ base::result<capture_file> capture_file::open(const std::string& path) {
   void* mapped = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, file.descriptor_, 0);
   if (mapped == MAP_FAILED) return unusable(std::strerror(errno));
   file.bytes_ = static_cast<const std::uint8_t*>(mapped);
+  std::signal(SIGBUS, on_bus_error);
   const auto reader = std::make_unique<net::wire::capture_reader>(file.bytes());
   if (reader->next() == capture_event::malformed && reader->offset() == 0) {
+    if (reader->fault() == capture_fault::truncated) return unusable("ends inside its file header");
     if (reader->fault() == capture_fault::not_a_capture || reader->fault() == capture_fault::unknown_version)
-      return unusable("is neither pcap nor pcapng (" + std::string(to_string(reader->fault())) + ")");
+      return unusable("is neither pcap nor pcapng", conversion_hint(path));
   }
   return file;
 }
@@ -123,7 +150,9 @@ feed_result feed_capture(const capture_file& file, unsigned number, mem::packet_
   feed_result result;
   const auto reader = std::make_unique<net::wire::capture_reader>(file.bytes());
   capture_port port;
+  env::output_capture drivers;  // what libpcap has to say about a file it does not take
   const base::outcome attached = port.attach(file, number, pool);
+  drivers.finish();
   bool in_step = static_cast<bool>(attached);
   if (!in_step) result.remark = attached.error().what;
   while (!stop_requested()) {

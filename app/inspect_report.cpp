@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "inspect/json_object.hpp"
 
@@ -33,6 +32,10 @@ std::array<pool_figures, 4> pools_of(const inspect::analyzer& a) {
            {"inspect_hellos", hellos.capacity(), hellos.in_use(), hellos.high_water()}}};
 }
 
+std::string counted(std::uint64_t n, const std::string& one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
 void print_reasons(std::FILE* out, const char* heading, const stats::drop_counters& counters) {
   if (counters.total() == 0) return;
   fmt::print(out, "{}\n", heading);
@@ -45,24 +48,23 @@ void print_reasons(std::FILE* out, const char* heading, const stats::drop_counte
 
 }  // namespace
 
-base::outcome inspect_report::open(const std::string& path) {
-  path_ = path;
-  if (path.empty()) return base::done{};
-  std::FILE* to = stdout;
-  if (path == "-") {
+void inspect_report::open(output_file to) {
+  file_ = std::move(to);
+  if (!file_) return;
+  if (file_.is_stdout()) {
     people_ = stderr;
     table_wanted_ = false;
-  } else {
-    file_.reset(std::fopen(path.c_str(), "w"));
-    if (!file_) return base::failure{"--json " + path + ": " + std::strerror(errno), {}, true};
-    to = file_.get();
   }
-  sink_.emplace(to);
+  sink_.emplace(file_.stream());
   writer_.emplace(*sink_);
-  return base::done{};
 }
 
-void inspect_report::end_line() noexcept { broken_ = writer_->end_line() != json::write_errc::ok || broken_; }
+void inspect_report::end_line() noexcept {
+  errno = 0;
+  if (writer_->end_line() == json::write_errc::ok || broken_) return;
+  broken_ = true;
+  errno_ = errno;
+}
 
 void inspect_report::on_connection(const inspect::connection& c) {
   const mem::heap_watch apart(heap_);
@@ -100,27 +102,32 @@ void inspect_report::end_capture(bool named) {
 base::outcome inspect_report::finish() {
   if (table_wanted_) table_.print(people_);
   if (!sink_) return base::done{};
-  if (!sink_->flush() || broken_ || (file_ && std::fflush(file_.get()) != 0))
-    return base::failure{"--json " + path_ + " could not be written", "is the disk full?"};
-  return base::done{};
+  errno = broken_ ? errno_ : 0;
+  const bool flushed = sink_->flush();
+  const base::failure why = file_.cannot_write();
+  writer_.reset();
+  sink_.reset();  // before its file is closed
+  if (!flushed || broken_) return why;
+  return file_.finish();
 }
 
 void print_summary(std::FILE* out, const inspect::analyzer& a, const inspect_totals& totals, const inspect_run& run) {
   const inspect::counters& c = a.count();
   using inspect::flow_kind;
-  fmt::print(out, "\n{} frames, {} bytes", c.packets.get(), c.bytes.get());
+  fmt::print(out, "\n{}, {} bytes", counted(c.packets.get(), "frame"), c.bytes.get());
   if (run.captures != 0) fmt::print(out, " from {} capture{}", run.captures, run.captures == 1 ? "" : "s");
   fmt::print(out, " in {:.3f} s\n", run.seconds);
-  fmt::print(out, "  {} QUIC connections ({} with their ClientHello), {} gQUIC: {} frames\n", totals.quic,
-             totals.with_hello, totals.gquic, totals.quic_frames);
+  fmt::print(out, "  {} ({} with ClientHello), {} gQUIC: {}\n", counted(totals.quic, "QUIC connection"),
+             totals.with_hello, totals.gquic, counted(totals.quic_frames, "frame"));
   const auto other = [&](const char* name, flow_kind kind) {
     const auto i = static_cast<std::size_t>(kind);
-    fmt::print(out, "  {} {} flows: {} frames\n", totals.flows[i], name, totals.frames[i]);
+    fmt::print(out, "  {}: {}\n", counted(totals.flows[i], std::string(name) + " flow"),
+               counted(totals.frames[i], "frame"));
   };
   other("TCP", flow_kind::tcp);
   other("UDP", flow_kind::udp);
   other("SRMP", flow_kind::srmp);
-  print_reasons(out, "dropped, as frames:", c.drops);
+  print_reasons(out, "not analysed (in JSON, and in the balance: drops):", c.drops);
   print_reasons(out, "noted inside frames that were analysed:", c.anomalies);
   for (const auto& [kind, count] : run.faults) fmt::print(out, "  {:>10} {} in capture files\n", count, kind);
   const std::uint64_t accounted = c.delivered.get() + c.drops.total();

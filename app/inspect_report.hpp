@@ -9,10 +9,10 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "app/output_file.hpp"
 #include "app/result_json.hpp"
 #include "base/result.hpp"
 #include "inspect/analyzer.hpp"
@@ -32,13 +32,9 @@ struct inspect_totals {
 };
 
 class inspect_report final : public inspect::observer {
-  struct close_file {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, close_file> file_;  // null when JSON goes to stdout, or nowhere
+  output_file file_;
   std::optional<json::file_sink> sink_;
   std::optional<json::writer> writer_;
-  std::string path_;
   std::string capture_;
   inspect::connection_table table_;
   std::FILE* people_ = stdout;
@@ -46,13 +42,14 @@ class inspect_report final : public inspect::observer {
   mem::heap_tally heap_;
   bool table_wanted_ = true;
   bool broken_ = false;
+  int errno_ = 0;  // of the write that broke it
   bool name_shown_ = false;
 
   void end_line() noexcept;
 
  public:
-  // `path`: of the JSON lines; "-" is stdout, empty is nowhere.
-  base::outcome open(const std::string& path);
+  // Where the JSON lines go.
+  void open(output_file to);
   // The name that objects carry from here on; empty for ports.
   void set_capture(std::string name) { capture_ = std::move(name); }
   // Prints the rows of this capture, under its name when there are several.

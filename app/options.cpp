@@ -8,10 +8,22 @@
 #include <iostream>
 #include <map>
 
+#include "app/command_line.hpp"
 #include "app/startup.hpp"
 
 namespace millrace::app {
 namespace {
+
+constexpr double most_seconds = 1e9;  // some thirty years; in nanoseconds it fits 64 bits
+
+// Digits and a point. from_chars would take "inf", "nan" and exponents, which nobody means.
+std::optional<double> parse_decimal(std::string_view text) noexcept {
+  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (errc != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 // A decimal number with an optional letter that multiplies by a power of `base`.
 std::optional<std::uint64_t> parse_quantity(std::string_view text, double base, std::string_view letters) noexcept {
@@ -23,7 +35,7 @@ std::optional<std::uint64_t> parse_quantity(std::string_view text, double base, 
       text.remove_suffix(1);
     }
   }
-  const auto number = parse_seconds(text);
+  const auto number = parse_decimal(text);
   // 2^53: beyond that not every whole number is a double, and no size or rate here comes near.
   if (!number || *number * factor > 9007199254740992.0) return std::nullopt;
   const double value = *number * factor;
@@ -54,12 +66,8 @@ CLI::Option* add_quantity(CLI::App& options, const std::string& name, Value& val
 }  // namespace
 
 std::optional<double> parse_seconds(std::string_view text) noexcept {
-  // from_chars would take "inf", "nan" and exponents, which nobody means.
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (errc != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto value = parse_decimal(text);
+  return value && *value <= most_seconds ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) noexcept { return parse_quantity(text, 1024, "KkMmGg"); }
@@ -67,7 +75,7 @@ std::optional<std::uint64_t> parse_rate(std::string_view text) noexcept { return
 
 std::optional<double> parse_percent(std::string_view text) noexcept {
   if (text.ends_with('%')) text.remove_suffix(1);
-  const auto value = parse_seconds(text);
+  const auto value = parse_decimal(text);
   if (!value || *value > 100) return std::nullopt;
   return value;
 }
@@ -80,8 +88,13 @@ CLI::Option* add_rate(CLI::App& options, const std::string& name, std::uint64_t&
   return add_quantity(options, name, per_second, what, parse_rate, "RATE", "a rate like 500, 10k or 1.5M");
 }
 
+CLI::Option* add_count(CLI::App& options, const std::string& name, std::uint64_t& count, const std::string& what) {
+  return add_quantity(options, name, count, what, parse_rate, "N", "a number like 500, 10k or 1.5M");
+}
+
 CLI::Option* add_seconds(CLI::App& options, const std::string& name, double& seconds, const std::string& what) {
-  return add_quantity(options, name, seconds, what, parse_seconds, "SECONDS", "a number of seconds like 5 or 0.5");
+  return add_quantity(options, name, seconds, what, parse_seconds, "SECONDS",
+                      "a number of seconds like 5 or 0.5, at most 10^9");
 }
 
 CLI::Option* add_percent(CLI::App& options, const std::string& name, double& percent, const std::string& what) {
@@ -114,6 +127,14 @@ void add_common_options(CLI::App& options, common_options& common) {
 
 std::optional<int> parse_options(CLI::App& options, std::string_view role, const invocation& call) {
   options.name("millrace [EAL args] -- " + std::string(role));
+  // CLI11 takes an empty word for a value of any type; it comes from a variable that is not set.
+  std::string before = std::string(role);
+  for (const std::string& word : call.role_args) {
+    if (word.empty() || word.ends_with('='))
+      return report({std::string(role) + ": nothing stands behind '" + (word.empty() ? before : word) + "'",
+                     "is a variable of the shell not set?", true});
+    before = word;
+  }
   std::vector<std::string> backwards(call.role_args.rbegin(), call.role_args.rend());  // as CLI11 takes them
   try {
     options.parse(backwards);
@@ -121,6 +142,16 @@ std::optional<int> parse_options(CLI::App& options, std::string_view role, const
   } catch (const CLI::Success& wanted) {  // --help
     std::cout << options.help();
     return exit_done;
+  } catch (const CLI::ExtrasError&) {
+    const std::string word = options.remaining().empty() ? "" : options.remaining().front();
+    std::vector<std::string> names;
+    for (const CLI::Option* option : options.get_options()) names.push_back(option->get_name());
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string_view near = nearest(word, views);
+    return report({std::string(role) + ": no option '" + word + "'",
+                   near.empty() ? "millrace -- " + std::string(role) + " --help  lists the options"
+                                : "did you mean '" + std::string(near) + "'?",
+                   true});
   } catch (const CLI::ParseError& refused) {
     std::string what = refused.what();
     std::replace(what.begin(), what.end(), '\n', ' ');

@@ -19,7 +19,8 @@ class Option;
 
 namespace millrace::app {
 
-// The quantity a whole text is; nullopt for anything else, negative and overflowing numbers included.
+// The quantity a whole text is; nullopt for anything else, negative and overflowing numbers and more than 10^9 seconds
+// included.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text) noexcept;
 [[nodiscard]] std::optional<std::uint64_t> parse_rate(std::string_view text) noexcept;
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text) noexcept;
@@ -27,12 +28,17 @@ namespace millrace::app {
 
 // As CLI11's add_option: the variable keeps its value, which --help shows, unless the option is given.
 CLI::Option* add_size(CLI::App& options, const std::string& name, std::uint64_t& bytes, const std::string& what);
+// A number of things: digits, with k, M or G of 1000.
+CLI::Option* add_count(CLI::App& options, const std::string& name, std::uint64_t& count, const std::string& what);
 CLI::Option* add_rate(CLI::App& options, const std::string& name, std::uint64_t& per_second, const std::string& what);
 CLI::Option* add_seconds(CLI::App& options, const std::string& name, double& seconds, const std::string& what);
 CLI::Option* add_percent(CLI::App& options, const std::string& name, double& percent, const std::string& what);
 
 // What a loop does with empty polls: nothing; rte_pause; rte_pause, then short sleeps.
 enum class idle_policy : std::uint8_t { poll, pause, adaptive };
+[[nodiscard]] constexpr std::string_view to_string(idle_policy policy) noexcept {
+  return policy == idle_policy::poll ? "poll" : policy == idle_policy::pause ? "pause" : "adaptive";
+}
 
 struct common_options {
   std::string json;           // file of the result, "-" is stdout, empty: none

@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "app/version.hpp"
 #include "json/writer.hpp"
@@ -173,16 +171,6 @@ void write_heap(json::writer& out, const std::optional<heap_figures>& heap) {
   out.end_object();
 }
 
-struct close_file {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using owned_file = std::unique_ptr<std::FILE, close_file>;
-
-base::failure cannot_write(const std::string& path, bool unusable) {
-  const std::string why = std::strerror(errno);
-  return {"--json " + path + ": cannot write the result: " + why, "", unusable};
-}
-
 }  // namespace
 
 void workload_parameters::set(std::string_view name, value v) {
@@ -228,31 +216,21 @@ void write_result(const run_result& result, json::writer& out) {
   out.end_object();
 }
 
-base::outcome write_result(const run_result& result, const std::string& path) {
-  owned_file owned;
-  std::FILE* file = stdout;
-  if (path != "-") {
-    owned.reset(std::fopen(path.c_str(), "w"));
-    if (owned == nullptr) return cannot_write(path, false);
-    file = owned.get();
+base::outcome write_result(const run_result& result, output_file& to) {
+  std::FILE* file = to.stream();
+  if (file == nullptr) return base::done{};
+  json::write_errc line = json::write_errc::ok;
+  {  // the sink is gone before its file is closed
+    errno = 0;
+    json::file_sink sink(file);
+    json::writer out(sink);
+    write_result(result, out);
+    line = out.end_line();
+    if (!sink.flush() || line == json::write_errc::no_room) return to.cannot_write();
   }
-  errno = 0;
-  json::file_sink sink(file);
-  json::writer out(sink);
-  write_result(result, out);
-  const json::write_errc line = out.end_line();
-  if (!sink.flush() || line == json::write_errc::no_room) return cannot_write(path, false);
   if (line != json::write_errc::ok)
-    return base::failure{"--json " + path + ": the result could not be written: " + std::string(to_string(line)), "",
-                         false};
-  return base::done{};
-}
-
-base::outcome probe_result_path(const std::string& path) {
-  if (path == "-") return base::done{};
-  const owned_file file(std::fopen(path.c_str(), "a"));
-  if (file == nullptr) return cannot_write(path, true);
-  return base::done{};
+    return base::failure{"the result could not be written: " + std::string(to_string(line)), "", false};
+  return to.finish();
 }
 
 }  // namespace millrace::app

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/output_file.hpp"
 #include "base/result.hpp"
 #include "stats/drop_counters.hpp"
 #include "stats/drop_reason.hpp"
@@ -145,10 +146,7 @@ struct run_result {
 // The object alone, onto a writer that is at the beginning of a document; the caller ends the document.
 void write_result(const run_result& result, json::writer& out);
 
-// One line into the file `path`, or on stdout when it is "-".
-base::outcome write_result(const run_result& result, const std::string& path);
-
-// Before a run that would be lost otherwise: whether `path` can be written. Creates it; a failure is `unusable`.
-base::outcome probe_result_path(const std::string& path);
+// One line into `to`, which is closed then; nothing when that is nowhere.
+base::outcome write_result(const run_result& result, output_file& to);
 
 }  // namespace millrace::app

@@ -89,6 +89,13 @@ void connection_table::print(std::FILE* out) {
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), out);
   }
+  const auto marked = [&](std::size_t column, char mark) {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const row& r) { return r[column].ends_with(mark); });
+  };
+  constexpr std::size_t client_column = 0;
+  constexpr std::size_t version_column = 2;
+  if (marked(version_column, '*')) std::fputs("* other versions were spoken before this one\n", out);
+  if (marked(client_column, '?')) std::fputs("? the beginning was not seen: this side may be the server\n", out);
   rows_.clear();
 }
 

@@ -21,6 +21,9 @@ namespace millrace::pipeline {
 
 // Which checksums parse verifies. `ip` is the IPv4 header alone; `full` UDP and TCP too, which reads every byte.
 enum class verify_level : std::uint8_t { none, ip, full };
+[[nodiscard]] constexpr std::string_view to_string(verify_level level) noexcept {
+  return level == verify_level::none ? "none" : level == verify_level::ip ? "ip" : "full";
+}
 
 struct parse_settings {
   classify_ports ports = default_classify_ports();

@@ -53,16 +53,29 @@ TEST(fwd_report, prints_rates_per_core_for_a_period) {
 
 TEST(fwd_report, marks_bytes_that_were_not_counted_and_takes_the_sampled_length) {
   const std::string text = period_text(1, an_end(false).window, {});
-  EXPECT_TRUE(contains(text, "~   5.12 Gbit/s")) << text;  // 10 Mpps of 64 bytes
+  EXPECT_TRUE(contains(text, "~    5.12 Gbit/s")) << text;  // 10 Mpps of 64 bytes
   EXPECT_TRUE(contains(summary_text("fwd", an_end(false)), "bytes     ~")) << text;
   EXPECT_FALSE(contains(summary_text("fwd", an_end()), "~"));
 }
 
+TEST(fwd_report, takes_smaller_units_where_the_usual_ones_would_show_nothing) {
+  fwd_end end = an_end();
+  figures& f = end.window.lcores[0].did;
+  set(f, count::rx_pkts, 10);
+  set(f, count::rx_bytes, 1000);
+  set(f, count::tx_pkts, 8000);
+  set(f, count::tx_bytes, 800'000);
+  const std::string text = period_text(2, end.window, {});
+  for (const char* part : {"   5.000  pps", "   4.00 kbit/s", "   4.000 kpps", "   3.20 Mbit/s"})
+    EXPECT_TRUE(contains(text, part)) << part << " in\n" << text;
+}
+
 TEST(fwd_report, sums_up_with_the_balance) {
   const std::string text = summary_text("fwd parse over a b", an_end());
-  for (const char* part : {"fwd parse over a b, 2.00 s", "receive 10.0, work 30.0, transmit 5.0 cycles a packet",
-                           "srmp 20000000", "tx_ring_full 1000", "4096 packets, 0 in use at the end, at most 700",
-                           "rx 20000000 + originated 0 = tx 19999000 + held 0 + dropped 1000"})
+  for (const char* part :
+       {"fwd parse over a b, 2.00 s", "receive 10.0, work 30.0, transmit 5.0 cycles a packet", "srmp 20000000",
+        "tx_ring_full 1000", "4096 packets, at most 700 seen in use, 5 refused; after the run all came back",
+        "rx 20000000 + originated 0 = tx 19999000 + held 0 + dropped 1000"})
     EXPECT_TRUE(contains(text, part)) << part << " in\n" << text;
   EXPECT_EQ(broken_promise(an_end()), "");
 }

@@ -1,5 +1,6 @@
 // `fwd` as a user runs it: every mode, ports of several kinds, what it prints, what it refuses, how it ends.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <sstream>
@@ -165,6 +166,24 @@ TEST_F(fwd, leaves_stdout_to_the_result_when_that_goes_there) {
   EXPECT_TRUE(contains(done.err, "every packet is accounted for")) << done.err;
 }
 
+TEST_F(fwd, never_writes_over_the_capture_it_reads) {
+  files_.put("/in.pcap", "x");
+  expect_refused({"--vdev=net_pcap0,rx_pcap=" + files_.path("/in.pcap") + ",tx_pcap=/dev/null", "--", "fwd", "--json",
+                  files_.path("/in.pcap")},
+                 "is the same file as");
+}
+
+TEST_F(fwd, writes_its_result_into_a_fifo) {
+  const std::string fifo = files_.path("/fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  test::child running({test::millrace_program(), "@loopback", "--", "fwd", "--duration", "0.1", "--json", fifo});
+  std::ifstream reader(fifo);
+  std::stringstream text;
+  text << reader.rdbuf();
+  EXPECT_EQ(running.wait().status, 0);
+  EXPECT_EQ(test::json_tree::parse(text.str())["role"].text(), "fwd");
+}
+
 TEST_F(fwd, says_so_when_nothing_can_move) {
   const auto done = run_millrace({"@loopback", "--", "fwd", "--duration", "0.1", "--tx-first", "0"});
   EXPECT_EQ(done.status, 0);
@@ -195,6 +214,10 @@ TEST_F(fwd, refuses_what_it_cannot_do_and_names_it) {
   expect_refused({"--", "fwd", "--mode", "forward"}, "--mode");
   expect_refused({"--", "fwd", "--burst", "0"}, "--burst");
   expect_refused({"--", "fwd", "--burst", "513"}, "--burst");
+  expect_refused({"--", "fwd", "--tx-first", "4294967295"}, "--tx-first");
+  expect_refused({"--", "fwd", "--json", ""}, "nothing stands behind '--json'");
+  expect_refused({"--", "fwd", "--bursts", "3"}, "did you mean '--burst'?");
+  expect_refused({"--", "fwd", "--duration", "99999999999999999999"}, "--duration");
   expect_refused({"--", "fwd", "--topology", "ring"}, "--topology");
   expect_refused({"--", "fwd", "--traffic", "quic,smtp"}, "smtp");
   expect_refused({"--", "fwd", "--size", "20"}, "--size");

@@ -1,6 +1,7 @@
 // `inspect` as a user starts it: files good and bad, what stands on stdout, ports, memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -110,6 +111,37 @@ TEST_F(inspect_role, names_options_that_cannot_be) {
   expect_refused({"--", "inspect", good, "--json", "/nowhere/x.jsonl"}, "/nowhere/x.jsonl");
   expect_refused({"--", "inspect", good, "--summary", "/nowhere/x.json"}, "/nowhere/x.json");
   expect_refused({"--", "inspect", good, "--json", "-", "--summary", "-"}, "stdout");
+}
+
+TEST_F(inspect_role, never_writes_over_what_it_reads) {
+  const fs::path copy = folder_ / "copy.pcap";
+  fs::copy_file(captures() / "quic-v1.pcap", copy);
+  const auto size = fs::file_size(copy);
+  for (const char* option : {"--json", "--summary"})
+    expect_refused({"--", "inspect", copy.string(), option, folder_.string() + "/./copy.pcap"}, "is the same file as");
+  EXPECT_EQ(fs::file_size(copy), size);
+  const std::string out = (folder_ / "out").string();
+  expect_refused({"--", "inspect", copy.string(), "--json", out, "--summary", out}, "--summary");
+}
+
+TEST_F(inspect_role, says_so_when_a_capture_shrinks_under_it) {
+  bytes large(24 + 16 * 1024 * 1024);
+  const std::array<std::uint8_t, 24> header = {0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0,
+                                               0,    0,    0,    0,    0, 0, 4, 0, 1, 0, 0, 0};
+  std::ranges::copy(header, large.begin());
+  for (std::size_t at = 24; at + 80 <= large.size(); at += 80) large[at + 8] = large[at + 12] = 64;
+  const std::string path = write("shrinks.pcap", large);
+  const std::string fifo = (folder_ / "fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // The JSON file is opened behind the capture and waits for its reader: in between the capture is cut.
+  test::child running({test::millrace_program(), "--", "inspect", path, "--json", fifo});
+  ASSERT_TRUE(running.wait_until([&] { return running.has_mapped(path); })) << running.err();
+  ASSERT_EQ(::truncate(path.c_str(), 4096), 0);
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  const auto result = running.wait();
+  ::close(reader);
+  EXPECT_EQ(result.status, 1) << result.err;
+  EXPECT_NE(result.last_error_line().find("became shorter while it was read"), std::string::npos) << result.err;
 }
 
 TEST_F(inspect_role, shows_people_a_table_and_what_it_adds_up_to) {

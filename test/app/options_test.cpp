@@ -37,7 +37,8 @@ TEST(quantity, refuses_what_is_none) {
   for (const char* text : {"", "K", "-1", "+1", "1e3", "inf", "nan", "0x10", "1 ", " 1", "1KB", "1.5", "1..5", "0.1K",
                            "1T", "99999999999G", "1,5"})
     EXPECT_FALSE(parse_size(text)) << text;
-  for (const char* text : {"", "-1", "5s", ".", "1e3", "inf"}) EXPECT_FALSE(parse_seconds(text)) << text;
+  for (const char* text : {"", "-1", "5s", ".", "1e3", "inf", "1000000001", "99999999999999999999"})
+    EXPECT_FALSE(parse_seconds(text)) << text;
   for (const char* text : {"", "100.1", "-1", "%", "1%%"}) EXPECT_FALSE(parse_percent(text)) << text;
 }
 

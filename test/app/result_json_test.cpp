@@ -133,43 +133,38 @@ TEST(result_json, sums_the_drops_of_the_lcores) {
   EXPECT_EQ(r.drops[static_cast<std::size_t>(stats::drop_reason::shutdown)], 1u);
 }
 
+base::outcome write_to(const std::string& path, const run_result& result) {
+  auto file = output_file::open("--json", path);
+  if (!file) return file.error();
+  return write_result(result, file.value());
+}
+
 TEST(result_json, writes_one_line_into_its_file) {
   const std::filesystem::path path = samples() / "result-full.json";
-  ASSERT_TRUE(write_result(full(), path.string()));
+  ASSERT_TRUE(write_to(path.string(), full()));
   EXPECT_EQ(contents(path), as_text(full()) + "\n");
 
   run_result bare;
   bare.role = "load";
   bare.build.compiler = "clang 19";
-  ASSERT_TRUE(write_result(bare, (samples() / "result-bare.json").string()));
+  ASSERT_TRUE(write_to((samples() / "result-bare.json").string(), bare));
 
   run_result odd = full();  // a name of a pool, or a CPU, may hold anything
   odd.mempools[0].name = "a\"\\\n\xFF";
   odd.duration_s = 1e12;
-  ASSERT_TRUE(write_result(odd, (samples() / "result-odd.json").string()));
+  ASSERT_TRUE(write_to((samples() / "result-odd.json").string(), odd));
 }
 
-TEST(result_json, answers_a_failure_that_names_the_file) {
-  const auto missing = write_result(full(), "/nonexistent-folder/out.json");
+TEST(result_json, answers_a_failure_that_names_option_and_file) {
+  const auto missing = write_to("/nonexistent-folder/out.json", full());
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().what.find("/nonexistent-folder/out.json"), std::string::npos);
-  EXPECT_FALSE(missing.error().unusable);
+  EXPECT_NE(missing.error().what.find("--json /nonexistent-folder/out.json"), std::string::npos);
+  EXPECT_TRUE(missing.error().unusable);  // known before the run is spent on it
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is absent";
-  const auto full_disk = write_result(full(), "/dev/full");
+  const auto full_disk = write_to("/dev/full", full());
   ASSERT_FALSE(full_disk);
-  EXPECT_NE(full_disk.error().what.find("/dev/full"), std::string::npos);
-}
-
-TEST(result_json, probes_a_path_before_the_run_is_spent_on_it) {
-  EXPECT_TRUE(probe_result_path("-"));
-  const std::filesystem::path path = samples() / "probe.tmp";
-  std::ofstream(path) << "kept";
-  EXPECT_TRUE(probe_result_path(path.string()));
-  EXPECT_EQ(contents(path), "kept");
-  std::filesystem::remove(path);
-  const auto bad = probe_result_path("/nonexistent-folder/out.json");
-  ASSERT_FALSE(bad);
-  EXPECT_TRUE(bad.error().unusable);
+  EXPECT_NE(full_disk.error().what.find("--json /dev/full"), std::string::npos);
+  EXPECT_FALSE(full_disk.error().unusable);
 }
 
 }  // namespace
