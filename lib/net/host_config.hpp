@@ -3,7 +3,7 @@
 // Shape    plain data. One host is one interface: one port, one VLAN or none. A port with two VLANs has two hosts.
 // Limits   max_addresses addresses, max_routes routes, max_static_neighbours neighbours.
 // Errors   check(): the first thing that cannot work, as the operator would name it.
-// Tests    test/net/host_config_test.cpp
+// Tests    test/net/tables_test.cpp
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 //
 // Shape    one plain struct; the configuration file maps onto it. A counter or a drop reason says which was hit.
 // Units    in the names. Rates are events a second, with a burst that may pass at once.
-// Errors   none here; host::make() refuses values that cannot work. Tests  test/net/host_config_test.cpp
+// Errors   none here; host::make() refuses values that cannot work. Tests  test/net/tables_test.cpp
 #pragma once
 
 #include <cstdint>

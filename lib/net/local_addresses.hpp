@@ -7,7 +7,7 @@
 // Limits   max_addresses. Errors  add(): false beyond it.
 // Threads  one lcore.
 // Source   RFC 4862 5.4 (duplicate address detection), RFC 5227 2.3 (announcing), RFC 4291 2.8.
-// Tests    test/net/local_addresses_test.cpp
+// Tests    test/net/tables_test.cpp
 #pragma once
 
 #include "net/host_config.hpp"

@@ -14,7 +14,7 @@
 //          first those nobody here ever sent to, then those without an answer, then the stale.
 // Errors   obtain(): nullptr when every entry looked at is fixed. keep(): an empty span, counted in drops().
 // Threads  one lcore.
-// Source   RFC 826, RFC 1122 2.3.2, RFC 4861 7, RFC 5227. Tests  test/net/neighbour_cache_test.cpp
+// Source   RFC 826, RFC 1122 2.3.2, RFC 4861 7, RFC 5227. Tests  test/net/tables_test.cpp, host_link_test.cpp
 #pragma once
 
 #include "base/hash_index.hpp"

@@ -5,7 +5,7 @@
 // Units    bytes of IP packet; ns.
 // Limits   host_limits.path_mtus entries; of a full table the one that ends first of the next few gives way.
 // Errors   none. Threads  one lcore.
-// Source   RFC 1191 3, 6.3, 7.1, RFC 8201 4. Tests  test/net/path_mtu_test.cpp
+// Source   RFC 1191 3, 6.3, 7.1, RFC 8201 4. Tests  test/net/tables_test.cpp
 #pragma once
 
 #include "base/hash_index.hpp"

@@ -9,7 +9,7 @@
 // Limits   host_limits: datagrams, bytes (in blocks of 2 KiB), fragments of one datagram. When one is full the oldest
 //          unfinished datagram gives way, so that a flood of first fragments stops nobody who is quick.
 // Errors   fragment_outcome. Threads  one lcore.
-// Source   RFC 791 3.2, RFC 815, RFC 1122 3.3.2, RFC 8200 4.5, RFC 5722, RFC 6946. Tests  test/net/reassembler_test.cpp
+// Source   RFC 791 3.2, RFC 815, RFC 1122 3.3.2, RFC 8200 4.5, RFC 5722, RFC 6946. Tests  test/net/host_ip_test.cpp
 #pragma once
 
 #include <array>

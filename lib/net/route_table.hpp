@@ -4,7 +4,7 @@
 //          matches is the answer.
 // Errors   add(): false beyond max_routes. find(): nullptr when no route holds the destination.
 // Threads  readers without limit once filled.
-// Source   RFC 1122 3.3.1, RFC 1812 5.2.4.3 (longest match). Tests  test/net/route_table_test.cpp
+// Source   RFC 1122 3.3.1, RFC 1812 5.2.4.3 (longest match). Tests  test/net/tables_test.cpp
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // net/token_bucket.hpp - a rate limit: so many a second, so many at once.
 //
 // Units    events, ns. `now` must not run backwards; if it does, nothing is added.
-// Errors   take(): false when there is no token. Threads  one. Tests  test/net/token_bucket_test.cpp
+// Errors   take(): false when there is no token. Threads  one. Tests  test/net/tables_test.cpp
 #pragma once
 
 #include <algorithm>

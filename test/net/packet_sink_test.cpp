@@ -91,7 +91,7 @@ TEST(packet_sink, carries_a_conversation_and_leaves_pools_whole) {
     buf::burst in;
     for (int i = 0; i < 8; ++i) {
       const auto flow = i % 2 == 0 ? flow_of("198.18.0.1", "198.18.0.2") : flow_of("2001:db8:18::1", "2001:db8:18::2");
-      static_cast<void>(a.send(flow, byte_list(static_cast<std::size_t>(i) * 300, 'x'), now));
+      static_cast<void>(a.send(flow, byte_list(static_cast<std::size_t>(i) * 200, 'x'), now));
     }
     a->on_time(now, a.out);
     while (!a.out.frames.empty() && in.size() < 64) {
@@ -124,6 +124,8 @@ TEST(packet_sink, survives_an_empty_pool_in_the_middle_of_a_burst) {
               tx_what::ready);
     ASSERT_TRUE(in.push(packet_of(*pool, a.out.pop())));
   }
+  buf::burst elsewhere;  // all that is left of the pool
+  ASSERT_TRUE(elsewhere.fill(*pool, pool->size() - pool->in_use()));
   b.work(in, sec);
   EXPECT_EQ(b.received, 100u);
   EXPECT_EQ(b.received, b.consumed + b.drops.total());
@@ -132,6 +134,7 @@ TEST(packet_sink, survives_an_empty_pool_in_the_middle_of_a_burst) {
   EXPECT_EQ(b.echoed + b.sink.originated(), b.out.size());
   EXPECT_GT(b.undelivered + b.stack->figures().no_packet.get(), 0u) << "the pool did run dry";
   b.out.free_all();
+  elsewhere.free_all();
   // Packets are back: it goes on.
   ASSERT_EQ(a.send(flow_of("198.18.0.1", "198.18.0.2"), byte_list(32, 'x'), sec).what, tx_what::ready);
   ASSERT_TRUE(in.push(packet_of(*pool, a.out.pop())));

@@ -74,8 +74,7 @@ TEST(host_config, names_what_cannot_work) {
   EXPECT_TRUE(refused([](auto& c) { c.addresses.push_back(c.addresses[0]); }, "twice"));
   EXPECT_TRUE(refused([](auto& c) { c.addresses[0].prefix_length = 33; }, "33 bits"));
   EXPECT_TRUE(refused([](auto& c) { c.addresses.resize(16, c.addresses[0]); }, "15 addresses"));
-  EXPECT_TRUE(
-      RE::PartialMatch(refused([](auto& c) { c.routes = {{ip("0.0.0.0"), 0, ip("203.0.113.1")}}; }), "203.0.113.1"));
+  EXPECT_TRUE(refused([](auto& c) { c.routes = {{ip("0.0.0.0"), 0, ip("203.0.113.1")}}; }, "203.0.113.1"));
   EXPECT_TRUE(refused([](auto& c) { c.neighbours = {{ip("198.18.0.5"), wire::broadcast_mac}}; }, "198.18.0.5"));
   EXPECT_TRUE(refused([](auto& c) { c.limits.fragments_per_datagram = 129; }, "fragments"));
   EXPECT_TRUE(refused([](auto& c) { c.instance = 1; }, "instance"));

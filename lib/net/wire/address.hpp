@@ -2,7 +2,7 @@
 //
 // Shape    questions about one address of either family (false for family none), and the few derived addresses.
 // Owner    nothing. Errors  none.
-// Source   RFC 1122 3.2.1.3, RFC 1112 6.4, RFC 2464 7, RFC 4291 2, RFC 6890. Tests  test/net/wire/address_test.cpp
+// Source   RFC 1122 3.2.1.3, RFC 1112 6.4, RFC 2464 7, RFC 4291 2, RFC 6890. Tests  test/net/tables_test.cpp
 #pragma once
 
 #include "base/endian.hpp"

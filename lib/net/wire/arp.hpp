@@ -4,7 +4,8 @@
 // Errors   truncated; unsupported: another hardware, protocol or operation (RARP, InARP); bad_length: sizes that are
 //          not 6 and 4; bad_value: a sender whose hardware address is a group's or zero.
 // Owner    nothing.
-// Source   RFC 826, RFC 5227 1.1. Tests  test/net/wire/arp_test.cpp, test/fuzz/net_host_fuzz.cpp
+// Source   RFC 826, RFC 5227 1.1. Tests  test/net/tables_test.cpp, test/net/host_link_test.cpp,
+// test/fuzz/net_host_fuzz.cpp
 #pragma once
 
 #include "base/byte_writer.hpp"

@@ -3,7 +3,7 @@
 // Shape    parse() reads type, code and the second word; is_icmp_sound() judges the checksum; emit() writes the header
 //          for a body that the caller keeps elsewhere, checksum filled.
 // Errors   truncated (8 bytes are the least of every message we take). Owner  nothing.
-// Source   RFC 792, RFC 4443 2.1, 2.3, 3, 4. Tests  test/net/wire/icmp_test.cpp, test/fuzz/net_host_fuzz.cpp
+// Source   RFC 792, RFC 4443 2.1, 2.3, 3, 4. Tests  test/net/host_ip_test.cpp, test/fuzz/net_host_fuzz.cpp
 #pragma once
 
 #include "base/byte_writer.hpp"

@@ -10,7 +10,7 @@
 // Limits   max_ipv6_extensions headers, max_ipv6_options options over all of them (padding included).
 // Not here checksums, addresses that may not be, reassembly (reassembler.hpp).
 // Source   RFC 791 3.1, RFC 1122 3.2.1, RFC 8200 3, 4, RFC 5095 3, RFC 6946 4, RFC 7112 5.
-// Tests    test/net/wire/ip_datagram_test.cpp, test/fuzz/net_host_fuzz.cpp
+// Tests    test/net/host_ip_test.cpp, test/fuzz/net_host_fuzz.cpp
 #pragma once
 
 #include "base/ip_address.hpp"

@@ -6,7 +6,7 @@
 // Errors   truncated; bad_length: an option of length 0 or beyond the message; bad_value: a multicast target, a code
 //          that is not 0, a link-layer address that is a group's. Options that we do not know are skipped.
 // Owner    nothing.
-// Source   RFC 4861 4.3, 4.4, 4.6.1, 7.1. Tests  test/net/wire/ndp_test.cpp, test/fuzz/net_host_fuzz.cpp
+// Source   RFC 4861 4.3, 4.4, 4.6.1, 7.1. Tests  test/net/host_link_test.cpp, test/fuzz/net_host_fuzz.cpp
 #pragma once
 
 #include "base/byte_writer.hpp"
