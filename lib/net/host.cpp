@@ -96,7 +96,7 @@ rx_answer host::receive(base::byte_view frame, buf::checksum_verdict hardware, s
 // Ethernet for our MAC, our tag or none, IP without options, extension headers or fragments, UDP with a checksum, for
 // an address and a port of ours. False: something else, or wrong; `out` may hold anything.
 bool host::receive_plain(base::byte_view frame, buf::checksum_verdict hardware, udp_delivery& out) noexcept {
-  if (frame.size() < least_plain + link_size_ - 14 || load_mac(frame.data()) != mac_bits_ || !started_) return false;
+  if (frame.size() < least_plain + link_size_ - 14 || load_mac(frame.data()) != mac_bits_) return false;
   const std::uint8_t* p = frame.data() + link_size_;
   const std::uint8_t* const end = frame.data() + frame.size();
   if (link_size_ != 14 &&

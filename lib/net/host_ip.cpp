@@ -96,7 +96,6 @@ rx_answer host::receive_ipv6(arrival& a) noexcept {
 }
 
 rx_answer host::refuse_headers(arrival& a, const wire::ip_datagram& d, const wire::ip_problem& problem) noexcept {
-  // Of a reassembled packet the pointer would name a byte that nobody sent there (but it is the packet's all the same).
   if (problem.icmp_type != wire::no_icmp) {
     const bool v4 = d.src.family == ip_family::v4;
     send_error(a, {.type = problem.icmp_type,
@@ -109,8 +108,6 @@ rx_answer host::refuse_headers(arrival& a, const wire::ip_datagram& d, const wir
 
 rx_answer host::reassemble(arrival& a, const wire::ip_datagram& d) noexcept {
   figures_.fragments_received.add(1);
-  // RFC 6946 and 8200 4.5 cut nothing twice; neighbour discovery never comes in fragments (RFC 6980 5), which the
-  // reassembled packet's flag shows.
   const fragment_outcome outcome = reassembler_.add(d, a.packet, a.now);
   figures_.reassembly_evicted.set(reassembler_.evicted());
   switch (outcome) {

@@ -106,7 +106,8 @@ host::hop host::find_hop(const ip_address& dst, std::uint64_t now) noexcept {
   if (n == nullptr) {
     // RFC 1122 3.3.1.1: what no station can have is not asked for. Group MACs are computed, not resolved; we send to
     // groups only from neighbour discovery, which knows them.
-    if (!wire::is_host_address(next) || addresses_.is_broadcast(next)) return {.why = drop_reason::no_route};
+    if (!wire::is_host_address(next) || addresses_.is_broadcast(next) || addresses_.find(next) != local_addresses::none)
+      return {.why = drop_reason::no_route};
     n = neighbours_.obtain(next, now);
     if (n == nullptr) return {.why = drop_reason::neighbour_cache_full};
   }

@@ -12,10 +12,13 @@ bool local_addresses::add(const host_address& what) noexcept {
   local_address a;
   a.ip = what.address;
   a.prefix_length = what.prefix_length;
+  a.state = address_state::tentative;
   a.due_ns = never;
   if (what.address.family == ip_family::v6) a.group = wire::solicited_node(what.address);
-  if (what.address.family == ip_family::v4 && what.prefix_length < 31)  // RFC 3021 2.2
-    a.broadcast = wire::last_of_prefix(what.address, what.prefix_length);
+  if (what.address.family == ip_family::v4 && what.prefix_length < 31) {  // RFC 3021 2.2
+    const ip_address broadcast = wire::last_of_prefix(what.address, what.prefix_length);
+    broadcasts_[broadcast_count_++] = base::load_le32(broadcast.octets.data());
+  }
   keys_[size_] = {base::load_le64(a.ip.octets.data()), base::load_le64(a.ip.octets.data() + 8), a.ip.family};
   items_[size_++] = a;
   return true;
@@ -30,12 +33,6 @@ void local_addresses::start(std::uint8_t dad_transmits, bool announce, std::uint
     a.announces = announce ? announces_at_start : std::uint8_t{0};
     a.due_ns = detect || announce ? now : never;
   }
-}
-
-bool local_addresses::is_broadcast(const ip_address& v4) const noexcept {
-  if (wire::is_limited_broadcast(v4)) return true;
-  return std::any_of(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(size_),
-                     [&](const local_address& a) { return a.broadcast.family == ip_family::v4 && a.broadcast == v4; });
 }
 
 bool local_addresses::is_group(const ip_address& v6) const noexcept {

@@ -18,10 +18,9 @@ enum class address_state : std::uint8_t { tentative, ours, duplicate };
 
 struct local_address {
   base::ip_address ip;
-  base::ip_address group;      // IPv6: its solicited-node group
-  base::ip_address broadcast;  // IPv4: of its prefix; family none where there is none (RFC 3021)
+  base::ip_address group;  // IPv6: its solicited-node group
   std::uint8_t prefix_length = 0;
-  address_state state = address_state::ours;
+  address_state state = address_state::tentative;
   std::uint8_t probes = 0;     // still to send
   std::uint8_t announces = 0;  // still to send
   std::uint64_t due_ns = 0;    // then the next of these, or the end of tentative; never: nothing to do
@@ -39,7 +38,7 @@ class local_addresses {
   static constexpr std::uint64_t defend_wait_ns = 10'000'000'000;   // DEFEND_INTERVAL
   static constexpr std::uint8_t announces_at_start = 2;             // ANNOUNCE_NUM
 
-  // Nothing is sent before start().
+  // Nothing is sent, and nothing ours, before start().
   [[nodiscard]] bool add(const host_address& what) noexcept;
   void start(std::uint8_t dad_transmits, bool announce, std::uint64_t now) noexcept;
 
@@ -56,9 +55,16 @@ class local_addresses {
     const std::size_t i = find(ip);
     return i != none && items_[i].state == address_state::ours;
   }
-  [[nodiscard]] bool is_broadcast(const base::ip_address& v4) const noexcept;  // limited, or of one of our prefixes
-  [[nodiscard]] bool is_group(const base::ip_address& v6) const noexcept;      // one that we listen to
-  [[nodiscard]] bool is_on_link(const base::ip_address& ip) const noexcept;    // in one of our prefixes
+  // Limited, or of one of our prefixes.
+  [[nodiscard]] bool is_broadcast(const base::ip_address& v4) const noexcept {
+    if (v4.family != base::ip_family::v4) return false;
+    const std::uint32_t word = base::load_le32(v4.octets.data());
+    for (std::size_t i = 0; i < broadcast_count_; ++i)
+      if (broadcasts_[i] == word) return true;
+    return false;
+  }
+  [[nodiscard]] bool is_group(const base::ip_address& v6) const noexcept;    // one that we listen to
+  [[nodiscard]] bool is_on_link(const base::ip_address& ip) const noexcept;  // in one of our prefixes
   // What to call ourselves towards `dst`: an address of its prefix or scope, else the first; nullptr when there is
   // none.
   [[nodiscard]] const local_address* source_for(const base::ip_address& dst) const noexcept;
@@ -82,6 +88,9 @@ class local_addresses {
     base::ip_family family;
   };
   std::size_t size_ = 0;
+  std::size_t broadcast_count_ = 1;
+  std::array<std::uint32_t, max_addresses + 1> broadcasts_{
+      0xFFFF'FFFF};  // as the CPU loads them; the limited one first
   std::array<key, max_addresses> keys_{};
   std::array<local_address, max_addresses> items_;
 };

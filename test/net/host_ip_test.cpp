@@ -204,6 +204,22 @@ TEST_F(host_ipv4, takes_what_has_little_time_to_live_left) {
         << "RFC 1122 3.2.1.7";
 }
 
+TEST_F(host_ipv4, hands_on_what_the_service_may_want_to_know) {
+  byte_list frame = ipv4({.ttl = 17}, udp(them4, us4, 5500, 4));
+  frame[15] = 0xB9;  // class and congestion marks
+  base::store_be16(frame.data() + 24, 0);
+  base::store_be16(frame.data() + 24, wire::internet_checksum(base::byte_view(frame).subspan(14, 20)));
+  base::store_be16(frame.data() + 34, 0);  // no reply is wanted
+  base::store_be16(frame.data() + 40, 0);  // and no checksum sent
+  udp_delivery d;
+  ++a().given;
+  ++a().delivered;
+  ASSERT_EQ(a()->receive(frame, {}, now, a().out, d).what, rx_what::deliver);
+  EXPECT_EQ(d.traffic_class, 0xB9);
+  EXPECT_EQ(d.hop_limit, 17);
+  EXPECT_EQ(d.remote.port, 0);
+}
+
 TEST_F(host_ipv4, skips_options_and_refuses_routes) {
   const auto with = [&](std::string_view options) {
     return a().receive(ipv4({.options = from_hex(options)}, udp(them4, us4, 5500, 4)), now);

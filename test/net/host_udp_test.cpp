@@ -103,6 +103,7 @@ TEST_F(host_udp, has_no_way_beyond_its_link_without_a_gateway) {
   EXPECT_EQ(a.send(flow_of("2001:db8:18::1", "2001:db8:99::9"), {}, net.now).why, drop_reason::no_route);
   EXPECT_EQ(a.send(flow_of("198.18.0.1", "198.18.0.255"), {}, net.now).why, drop_reason::no_route);
   EXPECT_EQ(a.send(flow_of("198.18.0.1", "2001:db8:18::2"), {}, net.now).why, drop_reason::no_route);
+  EXPECT_EQ(a.send(flow_of("198.18.0.1", "198.18.0.1"), {}, net.now).why, drop_reason::no_route) << "to itself";
 }
 
 TEST_F(host_udp, gives_up_on_a_neighbour_that_never_answers) {
@@ -162,6 +163,20 @@ TEST_F(host_udp, stops_in_the_middle_of_a_datagram_when_packets_run_out) {
   EXPECT_EQ(b->figures().reassembly_timeouts.get(), 1u);
   EXPECT_EQ(b->figures().errors_sent.get(), 1u) << "the first fragment came, so its sender is told";
   EXPECT_EQ(a->figures().errors_received.get(), 1u);
+}
+
+TEST(host_start, takes_nothing_before_it) {
+  station a(config_of(1));
+  station b(config_of(2));
+  b->open_port(5500);
+  a->start(sec);
+  EXPECT_TRUE(a->neighbours().add_fixed(ip("198.18.0.2"), mac(2)));
+  ASSERT_EQ(a.send(flow_of("198.18.0.1", "198.18.0.2"), {}, sec).what, tx_what::ready);
+  const byte_list frame = a.out.pop();
+  EXPECT_EQ(b.refuse(frame, sec), drop_reason::ip_not_for_us);
+  EXPECT_EQ(b->due_ns(), neighbour_cache::never);
+  b->start(sec);
+  EXPECT_EQ(b.receive(frame, sec).what, rx_what::deliver);
 }
 
 TEST(host_network, delivers_all_or_nothing_under_loss_and_duplication) {
