@@ -50,7 +50,39 @@ bool chain::make_growable(const mbuf_source& spare) noexcept {
   return true;
 }
 
+// The packet's own links are right already unless one of its segments is empty.
 void chain::take_segments(rte_mbuf* m) noexcept {
+  rte_mbuf* last = m;
+  std::size_t bytes = 0;
+  std::uint32_t count = 0;
+  bool has_empty = false;
+  for (rte_mbuf* part = m; part != nullptr; part = part->next) {
+    has_empty |= part->data_len == 0;
+    bytes += part->data_len;
+    ++count;
+    last = part;
+  }
+  if (has_empty) {
+    take_without_empty(m);
+    return;
+  }
+  m->nb_segs = 1;
+  if (head_ == nullptr) {
+    head_ = m;
+    head_at_ = own_begin(m);
+  } else {
+    if (!settled_) settle_tail();
+    tail_->next = m;
+  }
+  tail_ = last;
+  tail_at_ = own_begin(last);
+  tail_len_ = last->data_len;
+  bytes_ += bytes;
+  segments_ += count;
+  owns_link_ = settled_ = true;
+}
+
+void chain::take_without_empty(rte_mbuf* m) noexcept {
   bool more = m->nb_segs != 1;
   while (m != nullptr) {
     rte_mbuf* following = more ? unlink_next(m) : nullptr;

@@ -247,6 +247,7 @@ class chain {
   }
   void settle_tail() noexcept;
   void take_segments(rte_mbuf* m) noexcept;
+  void take_without_empty(rte_mbuf* m) noexcept;
   void consume_segments(std::size_t count) noexcept;
   void free_all() noexcept;
   [[nodiscard]] bool cut_segments(std::size_t count, chain& out) noexcept;

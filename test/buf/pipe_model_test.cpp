@@ -1,4 +1,5 @@
-// Random operations on a pipe, and on the frames taken from it, against a flat model: strings.
+// Random operations on a pipe, and on the frames taken from it, against a flat model: strings. No EAL, each mbuf a heap
+// block of its own: under AddressSanitizer a use after give-back is seen.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -6,13 +7,13 @@
 
 #include "buf/limited_reader.hpp"
 #include "buf/pipe.hpp"
-#include "support/packets.hpp"
+#include "support/plain_pool.hpp"
 #include "support/seeded.hpp"
 
 namespace millrace::buf {
 namespace {
 
-using test::checked_pool;
+using test::plain_pool;
 using test::seeded;
 
 std::string text_of(const chain& from) {
@@ -34,8 +35,8 @@ struct taken_frame {
 
 struct walk {
   seeded random;
-  checked_pool pool{2047, 96};
-  pipe under_test{{.pause_bytes = 3000, .resume_bytes = 1000, .pause_segments = 60}, &*pool};
+  plain_pool pool{2047, 96};
+  pipe under_test{{.pause_bytes = 3000, .resume_bytes = 1000, .pause_segments = 60}, pool};
   std::string committed;
   std::string advanced;
   std::deque<taken_frame> frames;
@@ -52,7 +53,8 @@ struct walk {
     packet whole;
     for (std::size_t n = 1 + random.below(4); n != 0; --n) {
       const std::string part = some(random.below(3) == 0 ? 2 : 90);
-      packet one = test::packet_of(*pool, base::as_bytes(part));
+      packet one{pool.alloc()};
+      EXPECT_TRUE(one.append_copy(base::as_bytes(part)));
       model += part;
       if (!whole)
         whole = std::move(one);
@@ -144,7 +146,7 @@ struct walk {
     switch (random.below(8)) {
       case 0:
         if (&one != &two) {
-          ASSERT_TRUE(one.bytes.append(std::move(two.bytes), &*pool));
+          ASSERT_TRUE(one.bytes.append(std::move(two.bytes), pool));
           one.model += two.model;
           two.model.clear();
         }
@@ -163,7 +165,7 @@ struct walk {
       case 3: {
         taken_frame copy;
         const std::size_t count = random.below(one.model.size() - at + 1);
-        ASSERT_TRUE(one.bytes.share(at, count, copy.bytes, &*pool));
+        ASSERT_TRUE(one.bytes.share(at, count, copy.bytes, pool));
         copy.model = one.model.substr(at, count);
         frames.push_back(std::move(copy));
         break;
@@ -176,7 +178,7 @@ struct walk {
       }
       case 5: {
         packet whole;
-        ASSERT_TRUE(one.bytes.into_packet(whole, &*pool));
+        ASSERT_TRUE(one.bytes.into_packet(whole, pool));
         EXPECT_EQ(whole.length(), one.model.size());
         one.bytes = chain(std::move(whole));
         break;
@@ -204,10 +206,10 @@ TEST(pipe_model, equals_a_string_whatever_is_done_to_it) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     walk one(seed);
     for (int step = 0; step < 600; ++step) {
-      if (one.pool->in_use() < 1200) one.write_something();
+      if (one.pool.in_use() < 1200) one.write_something();
       if (one.random.below(3) != 0) one.read_something();
       one.touch_frames();
-      while (one.frames.size() > 6 || (one.pool->in_use() > 1200 && !one.frames.empty())) one.frames.pop_front();
+      while (one.frames.size() > 6 || (one.pool.in_use() > 1200 && !one.frames.empty())) one.frames.pop_front();
       one.check();
       if (HasFatalFailure()) return;
     }
