@@ -58,6 +58,8 @@ class Figure:
         per = row.get('per', 1) * argument.get('per', 1)
         self.ours = self.value(case.median / per) if case else None
         self.spread = bench_report.spread_of(case.times) if case else 0.0
+        # Bytes that they allocate each time, and how often we call the heap at all; None: not said, not counted.
+        self.heap, self.heap_calls = row.get('heap'), case.heap_calls if case else None
         self.limits = []
         if case:
             self.limits = [(what, self.value(cases[limit].median / per), self.ratio(case, cases[limit]))
@@ -114,12 +116,19 @@ def table_lines(header, rows, right):
     return lines + ['| ' + ' | '.join(cell(c) for c in row) + ' |' for row in rows]
 
 
-def figure_row(figure, with_best):
+def heap_words(figure):
+    theirs = '' if figure.heap is None else f'{figure.heap} B'
+    return theirs if figure.heap_calls is None else f'{theirs} / {figure.heap_calls:.0f} calls'.removeprefix(' / ')
+
+
+def figure_row(figure, with_best, with_heap):
     row = [figure.what, figure.label, figure.show(figure.published)]
     if with_best:
         row.append(figure.show(figure.best))
+    heap = [heap_words(figure)] if with_heap else []
     if figure.ours is None:
-        return row + ['', '', '', f'not measured: {figure.note}' if figure.note else 'not in this report', '']
+        why = f'not measured: {figure.note}' if figure.note else 'not in this report'
+        return row + [why, '', '', ''] + heap + ['']
     gains = [times(figure.gain(other)) for other in (figure.published, figure.best) if other]
     target = ''
     if figure.target is not None:
@@ -127,19 +136,21 @@ def figure_row(figure, with_best):
         target = f'{figure.show(figure.target)}: {"met" if met else "missed"}'
     limits = '; '.join(f'{what} {figure.show(value)}' for what, value, _ in figure.limits)
     return row + [figure.show(figure.ours), ' / '.join(gains), limits,
-                  '; '.join(f'{ratio:.2f}' for _, _, ratio in figure.limits), target]
+                  '; '.join(f'{ratio:.2f}' for _, _, ratio in figure.limits)] + heap + [target]
 
 
 def table_page(document, table, figures):
     source = document['sources'][table['source']]
     with_best = any(f.best for f in figures)
     header = ['row', 'case', 'published'] + (['best case'] if with_best else [])
-    header += ['millrace', 'times better', 'raw limit beside it', 'time / limit', 'target']
+    with_heap = any(f.heap is not None or f.heap_calls is not None for f in figures)
+    header += ['millrace', 'times better', 'raw limit beside it', 'time / limit']
+    header += (['heap, theirs / ours'] if with_heap else []) + ['target']
     first = 2
     lines = [f'## {table["title"]}', '', f'Published: {source["title"]}; {source["machine"]}.']
     lines += [table['text']] if table.get('text') else []
     lines += ['']
-    lines += table_lines(header, [figure_row(f, with_best) for f in figures], range(first, len(header) - 1))
+    lines += table_lines(header, [figure_row(f, with_best, with_heap) for f in figures], range(first, len(header) - 1))
     return lines
 
 

@@ -37,6 +37,7 @@ class Measured:
     """Repetitions of one benchmark: nanoseconds an iteration of CPU time."""
     times: list
     room: str = ''
+    heap_calls: float = None  # the most that a repetition counted, of those that count them
 
     @property
     def median(self):
@@ -87,6 +88,8 @@ def load(path):
             name = re.sub(r'/(repeats|min_time|iterations):[^/]*', '', entry.get('run_name', entry['name']))
             case = cases.setdefault(name, Measured([], entry.get('room', '')))
             case.times.append(entry['cpu_time'] * SCALE[entry['time_unit']])
+            if 'heap_calls' in entry:
+                case.heap_calls = max(case.heap_calls or 0.0, entry['heap_calls'])
         context = document['context']
     except OSError as trouble:
         raise Unusable(f'{path}: {trouble.strerror}') from trouble

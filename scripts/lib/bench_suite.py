@@ -102,11 +102,12 @@ def entry_of(case, room, index):
     return kept
 
 
-def merge(parts):
+def merge(parts, order=()):
     """`parts`: (room, Google Benchmark's report) in the order of running -> (entries, what is wrong).
 
     Repetitions of one case are numbered through all its rounds; aggregates are left out, as bench_report makes its own.
-    An entry with an error is left out and named.
+    An entry with an error is left out and named. Cases stand as in `order`, others behind them as they came: a report
+    that ran in random order is the same report.
     """
     entries, wrong, owner, count = [], [], {}, {}
     for room, document in parts:
@@ -122,8 +123,8 @@ def merge(parts):
                 continue
             count[name] = count.get(name, 0) + 1
             entries.append(entry_of(case, room, count[name] - 1))
-    order = {name: i for i, name in enumerate(owner)}
-    entries.sort(key=lambda e: order[e['name']])
+    place = {name: i for i, name in enumerate(dict.fromkeys([*order, *owner]))}
+    entries.sort(key=lambda e: place[e['name']])
     return entries, list(dict.fromkeys(wrong))
 
 

@@ -115,17 +115,18 @@ def points(title, subtitle, axis_label, rows, names, show):
 
 def lines(title, subtitle, axis_labels, series, names, shows):
     """`series`: number -> [(x, y)]; both axes logarithmic; `axis_labels` and `shows`: (of x, of y)."""
-    height = TOP + 300 + BOTTOM
+    top = TOP + ROW  # the vertical axis has its label above it
+    height = top + 300 + BOTTOM
     every = [point for line_of in series.values() for point in line_of]
     horizontal = LogAxis([x for x, _ in every], MARGIN + 76, WIDTH - 2 * MARGIN - 20)
     horizontal.ticks = sorted({x for x, _ in every})
     horizontal.low, horizontal.high = math.log10(horizontal.ticks[0]), math.log10(horizontal.ticks[-1] * 1.0001)
     bottom = height - BOTTOM
-    vertical = LogAxis([y for _, y in every], bottom, TOP + 6)
+    vertical = LogAxis([y for _, y in every], bottom, top + 6)
     out = start_of(height, title, subtitle) + legend(names, MARGIN, 62)
     for value in horizontal.ticks:
         x = horizontal.at(value)
-        out += [line(x, TOP, x, bottom, 'minor'),
+        out += [line(x, top, x, bottom, 'minor'),
                 text(x, bottom + 16, shows[0](value), 'faint', ' text-anchor="middle"')]
     for value, has_label in vertical.labelled():
         y = vertical.at(value)
@@ -133,7 +134,7 @@ def lines(title, subtitle, axis_labels, series, names, shows):
         if has_label:
             out.append(text(horizontal.start - 8, y + 4, shows[1](value), 'faint', ' text-anchor="end"'))
     out.append(text((horizontal.start + horizontal.end) / 2, bottom + 34, axis_labels[0], 'faint', ' text-anchor="middle"'))
-    out.append(text(MARGIN, TOP - 4, axis_labels[1], 'faint'))
+    out.append(text(MARGIN, top - 8, axis_labels[1], 'faint'))
     known = dict(names)
     for number, line_of in sorted(series.items()):
         places = [(horizontal.at(x), vertical.at(y)) for x, y in sorted(line_of)]

@@ -88,6 +88,11 @@ class Merge(unittest.TestCase):
                          [('mem', 'b', 0, 1.0), ('mem', 'b', 1, 3.0), ('mem', 'b', 2, 5.0), ('mem', 'a', 0, 2.0),
                           ('mem', 'a', 1, 4.0), ('ws', 'c', 0, 9.0)])
 
+    def test_cases_stand_in_the_order_asked_for(self):
+        entries, _ = bench_suite.merge([('mem', {'benchmarks': [iteration('b'), iteration('c'), iteration('a')]})],
+                                       ['a', 'b'])
+        self.assertEqual([e['name'] for e in entries], ['a', 'b', 'c'])
+
     def test_leaves_aggregates_out_and_keeps_counters(self):
         entries, _ = bench_suite.merge([('mem', {'benchmarks': [
             iteration('a', 1.23456789, heap_calls=0.0, threads=1, family_index=3),
