@@ -1,5 +1,7 @@
 #include "buf/block_pool.hpp"
 
+#include "mem/pool_fault.hpp"
+
 namespace millrace::buf {
 
 base::result<block_pool> block_pool::make(const block_pool_config& config) {
@@ -11,6 +13,22 @@ base::result<block_pool> block_pool::make(const block_pool_config& config) {
                                         .socket = config.socket});
   if (!blocks) return blocks.error();
   return block_pool{std::move(blocks.value())};
+}
+
+// Chains, shared blocks, and blocks of a mempool that is not the one that serves now, all of which are in order; and
+// what is not.
+void block_pool::put_slowly(rte_mbuf* block) noexcept {
+  if (!blocks_.owns(block->pool)) {
+    foreign_gives_.fetch_add(1, std::memory_order_relaxed);
+  } else if (is_plain(block)) {
+    if (block->port == given_port) {
+      if constexpr (mem::pool_faults_abort) mem::die_of(mem::pool_fault::double_give, block->pool->name, block);
+      double_gives_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    block->port = given_port;
+  }
+  rte_pktmbuf_free(block);
 }
 
 }  // namespace millrace::buf

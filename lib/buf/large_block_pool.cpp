@@ -73,7 +73,8 @@ base::result<large_block_pool> large_block_pool::make(const large_block_pool_con
                                         .cache = config.cache,
                                         .most = config.most_mempools,
                                         .socket = config.socket,
-                                        .init = shape});
+                                        .init = shape,
+                                        .kept_bytes = sizeof(large_block_head)});
   if (!blocks) return blocks.error();
   auto holders = mem::packet_pool::make({.name = config.name + ".mbufs",
                                          .packets = static_cast<std::uint32_t>(mbufs),

@@ -14,16 +14,25 @@
 
 #include <algorithm>
 
+#include "mem/checked_mempool.hpp"
+
 namespace millrace::mem {
 namespace {
 
 std::uint16_t usable_cache(const mempool_set_config& config) noexcept {
+  if constexpr (use_checks()) return 0;
   const std::uint32_t cache = std::min<std::uint32_t>(config.cache, RTE_MEMPOOL_CACHE_MAX_SIZE);
   return static_cast<std::uint16_t>(std::min(cache, config.elements / 2));
 }
 
-rte_mempool* give_up(rte_mempool* pool, int error) noexcept {
+void free_mempool(rte_mempool* pool) noexcept {
+  if (pool == nullptr) return;
+  if constexpr (use_checks()) uncover_memory(pool);
   rte_mempool_free(pool);
+}
+
+rte_mempool* give_up(rte_mempool* pool, int error) noexcept {
+  free_mempool(pool);
   rte_errno = error;
   return nullptr;
 }
@@ -40,8 +49,10 @@ rte_mempool* mempool_set::create(unsigned index) const {
   rte_mempool* pool = rte_mempool_create_empty(name.c_str(), config_.elements, element_bytes, usable_cache(config_),
                                                mbufs ? sizeof(rte_pktmbuf_pool_private) : 0, config_.socket, flags);
   if (pool == nullptr) return nullptr;
-  if (const int refused = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr); refused != 0)
-    return give_up(pool, -refused);
+  const auto kept = static_cast<std::uint32_t>(mbufs ? sizeof(rte_mbuf) : config_.kept_bytes);
+  const int refused = use_checks() ? use_checked_handler(pool, kept)
+                                   : rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr);
+  if (refused != 0) return give_up(pool, -refused);
   if (mbufs) {
     rte_pktmbuf_pool_private shape{};
     shape.mbuf_data_room_size = static_cast<std::uint16_t>(total_room);
@@ -60,11 +71,17 @@ mempool_set::mempool_set(mempool_set&& other) noexcept
       config_(std::move(other.config_)),
       lcores_(other.lcores_),
       high_water_(other.high_water_) {
-  for (unsigned i = 0; i < capacity; ++i) open_[i] = other.open_[i].exchange(nullptr);
+  for (unsigned i = 0; i < capacity; ++i) {
+    open_[i] = other.open_[i].exchange(nullptr);
+    known_[i] = other.known_[i].exchange(nullptr);
+  }
 }
 
 mempool_set::~mempool_set() {
-  for (const member& one : members_) rte_mempool_free(one.pool);
+  if (members_[0].pool == nullptr) return;  // moved from
+  if constexpr (use_checks())
+    if (in_use() != 0) die_of_leak(config_.name.c_str(), in_use());
+  for (const member& one : members_) free_mempool(one.pool);
 }
 
 base::result<mempool_set> mempool_set::make(const mempool_set_config& config) {
@@ -88,6 +105,7 @@ base::result<mempool_set> mempool_set::make(const mempool_set_config& config) {
 
 void mempool_set::open(unsigned index, rte_mempool* pool) noexcept {
   members_[index] = {.pool = pool, .is = state::active};
+  known_[index].store(pool, std::memory_order_relaxed);
   open_[index].store(pool, std::memory_order_release);
 }
 
@@ -148,7 +166,7 @@ pool_change mempool_set::release_half() noexcept {
 bool mempool_set::try_free(member& one) noexcept {
   if (lcores_ == nullptr) {
     if (rte_mempool_in_use_count(one.pool) != 0) return false;
-    rte_mempool_free(one.pool);
+    free_mempool(one.pool);
     one = {};
     return true;
   }
@@ -168,7 +186,7 @@ bool mempool_set::try_free(member& one) noexcept {
     case graces::whole:
       break;
   }
-  rte_mempool_free(one.pool);
+  free_mempool(one.pool);
   one = {};
   return true;
 }
@@ -177,6 +195,7 @@ pool_change mempool_set::reap() noexcept {
   bool left = false;
   for (member& one : members_)
     if (one.is == state::retiring && !try_free(one)) left = true;
+  for (unsigned i = 0; i < capacity; ++i) known_[i].store(members_[i].pool, std::memory_order_relaxed);
   return left ? pool_change::waiting : pool_change::done;
 }
 

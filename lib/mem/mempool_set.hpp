@@ -4,7 +4,8 @@
 //          sample() points allocation back at the lowest with room, so that the upper ones fall idle. An element goes
 //          back to the mempool it came from, by whatever way, from any lcore.
 // Units    elements; a mempool holds config.elements of them.
-// Owner    the object owns the mempools; every element must be back before it dies, and EAL must still run.
+// Owner    the object owns the mempools; every element must be back before it dies (checked builds end there with their
+//          number), and EAL must still run.
 // Limits   config.most mempools, made one at a time. Without hugepages EAL's memory is fixed, and so is the set: grow()
 //          and release_half() answer `fixed`. The first mempool is never released.
 // Errors   get(): nullptr, get_bulk(): false and nothing taken; both counted in refused().
@@ -46,6 +47,7 @@ struct mempool_set_config {
   unsigned most = 1;                // mempools
   int socket = any_socket;
   rte_mempool_obj_cb_t* init = nullptr;  // called once for each new element, e.g. to write what it keeps for ever
+  std::uint32_t kept_bytes = 0;  // of a plain element: its front, which stays as it is while the element is free
 };
 
 class mempool_set {
@@ -62,9 +64,10 @@ class mempool_set {
     std::uint64_t token = 0;        // of that grace period
   };
 
-  std::atomic<rte_mempool*> serving_{nullptr};              // the data path reads this one first
-  std::array<std::atomic<rte_mempool*>, capacity> open_{};  // those that may serve, by member
-  std::atomic<std::uint64_t> refused_{0};                   // written only when a request fails
+  std::atomic<rte_mempool*> serving_{nullptr};               // the data path reads this one first
+  std::array<std::atomic<rte_mempool*>, capacity> open_{};   // those that may serve, by member
+  std::array<std::atomic<rte_mempool*>, capacity> known_{};  // those that may have elements out, by member
+  std::atomic<std::uint64_t> refused_{0};                    // written only when a request fails
   // Control thread only, from here on.
   std::array<member, capacity> members_{};
   mempool_set_config config_;
@@ -100,6 +103,11 @@ class mempool_set {
     return get_bulk_elsewhere(out, count);
   }
 
+  // Whether get() looks into this mempool first.
+  [[nodiscard]] bool is_serving(const rte_mempool* pool) const noexcept {
+    return pool == serving_.load(std::memory_order_relaxed);
+  }
+
   void set_quiescence(quiescence* lcores) noexcept { lcores_ = lcores; }
   // One more mempool: done | at_cap | fixed | no_memory.
   [[nodiscard]] pool_change grow();
@@ -108,10 +116,10 @@ class mempool_set {
   // Gives EAL those of the released mempools that nobody can touch any more: done | waiting.
   [[nodiscard]] pool_change reap() noexcept;
 
-  [[nodiscard]] bool owns(const rte_mempool* pool) const noexcept;
-  [[nodiscard]] unsigned mempools() const noexcept;     // serving
-  [[nodiscard]] unsigned retiring() const noexcept;     // released and not yet EAL's
-  [[nodiscard]] std::uint32_t size() const noexcept;    // elements of the serving mempools
+  [[nodiscard]] bool owns(const rte_mempool* pool) const noexcept;  // any lcore
+  [[nodiscard]] unsigned mempools() const noexcept;                 // serving
+  [[nodiscard]] unsigned retiring() const noexcept;                 // released and not yet EAL's
+  [[nodiscard]] std::uint32_t size() const noexcept;                // elements of the serving mempools
   [[nodiscard]] std::uint32_t in_use() const noexcept;  // out of all mempools; exact when no lcore allocates
   [[nodiscard]] bool is_whole() const noexcept { return in_use() == 0; }
   // Reads in_use(), remembers the largest, and lets the lowest mempool with a quarter free serve next.

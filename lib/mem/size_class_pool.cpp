@@ -31,11 +31,6 @@ void* size_class_pool::refuse() noexcept {
   return nullptr;
 }
 
-// The class cannot be told, so the largest one says that the object is not its own.
-void size_class_pool::refuse_give(const void* object) noexcept {
-  if (object != nullptr) classes_.back().refuse(object);
-}
-
 std::uint32_t size_class_pool::collect() noexcept {
   std::uint32_t sum = 0;
   for (slot_pool& one : classes_) sum += one.collect();

@@ -41,7 +41,6 @@ class size_class_pool {
     return (bytes - 1) / size_class_step;  // 0 wraps to far above any class
   }
   [[nodiscard]] void* refuse() noexcept;
-  void refuse_give(const void* object) noexcept;
 
  public:
   size_class_pool(size_class_pool&& other) noexcept
@@ -56,16 +55,17 @@ class size_class_pool {
       return refuse();
     return classes_[at].get();
   }
-  // `bytes` as given to get(). nullptr is nothing.
+  // `bytes` as given to get(); of a size that no class has, the largest class says that it is not its own. nullptr is
+  // nothing.
   void give(void* object, std::size_t bytes) noexcept {
     const std::size_t at = class_of(bytes);
-    if (at >= size_class_count || object == nullptr) [[unlikely]]
-      return refuse_give(object);
+    if (at >= size_class_count) [[unlikely]]
+      return classes_.back().refuse(object);
     classes_[at].put(object);
   }
   void give_from_elsewhere(void* object, std::size_t bytes) noexcept {
     const std::size_t at = class_of(bytes);
-    if (at >= size_class_count || object == nullptr) return refuse_give(object);
+    if (at >= size_class_count) return classes_.back().refuse(object);
     classes_[at].put_from_elsewhere(object);
   }
 

@@ -79,7 +79,10 @@ base::result<slot_pool> slot_pool::make(std::string name, std::uint32_t count, s
   alignment = std::max(alignment, sizeof(std::uint64_t));
   const std::size_t each = (std::max(slot_bytes, least_slot) + alignment - 1) & ~(alignment - 1);
   const std::size_t whole_line = std::max(alignment, cache_line_bytes);
-  const std::size_t stack_bytes = (count * sizeof(void*) + whole_line - 1) & ~(whole_line - 1);
+  // The gap keeps the stack's first entries and the first slots, which are used most, from lying at one offset of their
+  // pages: a load that looks like an earlier store by its low address bits waits for it.
+  constexpr std::size_t gap_bytes = 9 * cache_line_bytes;
+  const std::size_t stack_bytes = (count * sizeof(void*) + gap_bytes + whole_line - 1) & ~(whole_line - 1);
   const std::uint64_t span = std::uint64_t{count} * each;
   region memory;
   if (span <= UINT32_MAX) memory = region::make(name.c_str(), stack_bytes + span, whole_line, socket);
@@ -154,6 +157,10 @@ void slot_pool::fault(pool_fault what, const void* slot) noexcept {
   if (what == pool_fault::use_after_give) lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
+void slot_pool::refuse(const void* object) noexcept {
+  if (object != nullptr) fault(pool_fault::foreign_object, object);
+}
+
 void slot_pool::check_owner() noexcept {
   const int self = rte_gettid();
   int owner = 0;
@@ -177,7 +184,7 @@ bool slot_pool::show(void* slot) noexcept {
 }
 
 void slot_pool::put_from_elsewhere(void* slot) noexcept {
-  if (!is_slot(slot)) return fault(pool_fault::foreign_object, slot);
+  if (!is_slot(slot)) return refuse(slot);
   const std::uint64_t away_mark = mark_of(slot) ^ away_salt;
   if (is_poisoned(slot) || word(slot) == mark_of(slot) || word(slot) == away_mark)
     return fault(pool_fault::double_give, slot);

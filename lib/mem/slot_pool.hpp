@@ -119,11 +119,11 @@ class slot_pool {
     return slot;
   }
 
-  // Takes a slot that get() handed out.
+  // Takes a slot that get() handed out. nullptr is nothing.
   void put(void* slot) noexcept {
     if constexpr (pool_faults_abort) check_owner();
     if (!is_slot(slot)) [[unlikely]]
-      return fault(pool_fault::foreign_object, slot);
+      return refuse(slot);
     void** top = top_.load(std::memory_order_relaxed);
     if (is_poisoned(slot) || word(slot) == mark_of(slot) || top == limit_) [[unlikely]]
       if (!may_put_marked(slot)) return;
@@ -135,8 +135,8 @@ class slot_pool {
 
   // Whether put() would take it; when not, that is counted, or the end. For owners that destroy before they give.
   [[nodiscard]] bool may_put(void* slot) noexcept;
-  // Counts a give that could not even name its pool rightly.
-  void refuse(const void* object) noexcept { fault(pool_fault::foreign_object, object); }
+  // What put() does with an object that is none of this pool: counts it, or the end.
+  void refuse(const void* object) noexcept;
 
   // The same as put(), on a thread that does not own the pool.
   void put_from_elsewhere(void* slot) noexcept;

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "mem/heap_counter.hpp"
+#include "mem/pool_fault.hpp"
 
 namespace millrace::buf {
 namespace {
@@ -89,6 +91,99 @@ TEST(block_pool, is_fixed_without_hugepages_and_says_so) {
   EXPECT_EQ(pool.release_half(), mem::pool_change::fixed);
   EXPECT_EQ(pool.size(), 15u);
 }
+
+TEST(block_pool, counts_a_packet_of_another_pool_and_frees_it_there) {
+  block_pool pool = must_make({.name = "mine", .blocks_per_mempool = 7});
+  block_pool other = must_make({.name = "theirs", .blocks_per_mempool = 7});
+  rte_mbuf* mixed[3] = {pool.alloc(), other.alloc(), pool.alloc()};
+  pool.put_bulk(mixed, 3);
+  EXPECT_EQ(pool.foreign_gives(), 1u);
+  pool.put(other.alloc());
+  EXPECT_EQ(pool.foreign_gives(), 2u);
+  EXPECT_EQ(pool.double_gives(), 0u);
+  EXPECT_TRUE(pool.is_whole());
+  EXPECT_TRUE(other.is_whole());
+}
+
+TEST(block_pool, a_block_leaves_as_rte_pktmbuf_reset_would_leave_it) {
+  block_pool pool = must_make({.name = "reset", .blocks_per_mempool = 1, .cache = 0});
+  rte_mbuf* block = pool.alloc();
+  ASSERT_NE(rte_pktmbuf_prepend(block, 20), nullptr);
+  block->ol_flags = RTE_MBUF_F_TX_IPV4;
+  block->packet_type = 5;
+  block->vlan_tci = 6;
+  block->vlan_tci_outer = 7;
+  block->tx_offload = 8;
+  pool.put(block);
+  rte_mbuf* again = pool.alloc();
+  ASSERT_EQ(again, block);
+  EXPECT_EQ(again->data_off, RTE_PKTMBUF_HEADROOM);
+  EXPECT_EQ(again->pkt_len, 0u);
+  EXPECT_EQ(again->data_len, 0u);
+  EXPECT_EQ(again->ol_flags, 0u);
+  EXPECT_EQ(again->packet_type, 0u);
+  EXPECT_EQ(again->vlan_tci, 0u);
+  EXPECT_EQ(again->vlan_tci_outer, 0u);
+  EXPECT_EQ(again->tx_offload, 0u);
+  EXPECT_EQ(again->nb_segs, 1u);
+  EXPECT_EQ(again->next, nullptr);
+  EXPECT_EQ(again->port, RTE_MBUF_PORT_INVALID);
+  EXPECT_EQ(rte_mbuf_refcnt_read(again), 1u);
+  pool.put(again);
+}
+
+// Checked builds end where release builds count.
+#if !MILLRACE_POOL_FAULTS_ABORT
+TEST(block_pool, refuses_a_second_give_and_counts_it) {
+  block_pool pool = must_make({.name = "double", .blocks_per_mempool = 8, .cache = 0});
+  rte_mbuf* held[3] = {pool.alloc(), pool.alloc(), pool.alloc()};
+  rte_mbuf* again = held[1];
+  pool.put(again);
+  pool.put(again);
+  pool.put_bulk(held, 3);
+  EXPECT_EQ(pool.double_gives(), 2u);
+  EXPECT_TRUE(pool.is_whole());
+  rte_mbuf* all[8] = {};
+  ASSERT_TRUE(pool.alloc_bulk(all, 8));
+  std::sort(all, all + 8);
+  EXPECT_EQ(std::unique(all, all + 8), all + 8);
+  pool.put_bulk(all, 8);
+}
+#else
+TEST(block_pool_death_test, a_second_give_ends_the_program_however_it_is_made) {
+  block_pool pool = must_make({.name = "double", .blocks_per_mempool = 8});
+  rte_mbuf* block = pool.alloc();
+  rte_mbuf* other = pool.alloc();
+  pool.put(block);
+  rte_pktmbuf_free(other);
+  EXPECT_DEATH(pool.put(block), "pool 'double.0': double_give");
+  EXPECT_DEATH(rte_pktmbuf_free(block), "pool 'double.0': double_give");
+  EXPECT_DEATH(rte_mempool_put(other->pool, other), "pool 'double.0': double_give");
+}
+
+TEST(block_pool_death_test, a_write_after_the_give_ends_the_program) {
+  block_pool pool = must_make({.name = "after", .blocks_per_mempool = 1});
+  rte_mbuf* block = pool.alloc();
+  auto* payload = rte_pktmbuf_mtod(block, std::uint8_t*);
+  payload[4095] = 1;
+  rte_pktmbuf_free(block);
+  EXPECT_DEATH(
+      {
+        payload[4095] = 1;
+        static_cast<void>(pool.alloc());
+      },
+      "pool 'after.0': use_after_give|use-after-poison");
+}
+
+TEST(block_pool_death_test, a_leak_ends_the_program_with_its_number) {
+  EXPECT_DEATH(
+      {
+        block_pool pool = must_make({.name = "leak", .blocks_per_mempool = 4});
+        static_cast<void>(pool.alloc());
+      },
+      "pool 'leak' ends with 1 objects");
+}
+#endif
 
 TEST(block_pool, refuses_a_shape_that_cannot_be_and_memory_that_is_not_there) {
   EXPECT_FALSE(block_pool::make({.name = "none", .blocks_per_mempool = 0}));

@@ -48,7 +48,7 @@ TEST(slot_pool, counts_what_is_not_its_own) {
   for (const std::size_t offset : {1u, 8u, 16u, 32u, 47u}) pool.put(mine + offset);  // inside a slot
   pool.put(mine - 1);
   pool.put(mine + 4 * pool.slot_bytes());
-  EXPECT_EQ(pool.figures().count(pool_fault::foreign_object), 10u);
+  EXPECT_EQ(pool.figures().count(pool_fault::foreign_object), 9u);
   EXPECT_EQ(pool.in_use(), 1u);
   pool.put(mine);
   other.put(foreign);
@@ -145,7 +145,7 @@ TEST(slot_pool_death_test, a_foreign_object_ends_the_program) {
   slot_pool pool = must_make(4, 32);
   std::array<std::uint64_t, 8> local{};  // large enough that the compiler sees no misuse of it
   EXPECT_DEATH(pool.put(&local), "pool 'slots': foreign_object");
-  EXPECT_DEATH(pool.put(nullptr), "pool 'slots': foreign_object");
+  pool.put(nullptr);
 }
 
 TEST(slot_pool_death_test, a_write_anywhere_after_the_give_ends_the_program) {
