@@ -69,19 +69,31 @@ bool round_of(pools& all) noexcept {
 
 constexpr std::uint64_t operations_a_round = 16;
 
+struct seen {
+  bool got_all = true;
+  std::uint64_t before = 0;  // resident KiB
+  std::uint64_t after = 0;
+  mem::heap_tally tally;
+};
+
+void observe(pools& all, std::uint64_t rounds, seen& out) {
+  out.before = resident_kib();
+  {
+    mem::heap_watch watch(out.tally);
+    for (std::uint64_t i = 0; i < rounds; ++i) out.got_all = round_of(all) && out.got_all;
+  }
+  out.after = resident_kib();
+}
+
 int run(std::uint64_t operations) {
   pools all;
   const std::uint64_t rounds = operations / operations_a_round;
-  for (int warm = 0; warm < 1000; ++warm)
-    if (!round_of(all)) return 1;
-  mem::heap_tally tally;
-  bool got_all = true;
-  const std::uint64_t before = resident_kib();
-  {
-    mem::heap_watch watch(tally);
-    for (std::uint64_t i = 0; i < rounds; ++i) got_all = round_of(all) && got_all;
-  }
-  const std::uint64_t after = resident_kib();
+  // Every page that looking takes, of code and of data, and every element of the pools has been touched once.
+  seen warm;
+  observe(all, 1000, warm);
+  seen measured;
+  observe(all, rounds, measured);
+  const auto& [got_all, before, after, tally] = measured;
   const mem::pool_figures small = all.small.figures();
   const bool whole = all.are_whole();
   std::printf(
