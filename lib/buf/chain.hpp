@@ -144,6 +144,20 @@ class chain {
     }
     return count;
   }
+  // Calls each(base::byte_span) for every segment in order, to change bytes in place. False, and no call at all, when
+  // somebody else holds one of them.
+  template <class Each>
+  [[nodiscard]] bool change_in_place(Each each) noexcept {
+    const rte_mbuf* m = head_;
+    for (std::uint32_t i = 0; i < segments_; ++i, m = i < segments_ ? m->next : m)
+      if (!is_writable(m)) return false;
+    m = head_;
+    for (std::uint32_t i = 0; i < segments_; ++i, m = i < segments_ ? m->next : m) {
+      const base::byte_view bytes = range_of(m, i);
+      each(base::byte_span(const_cast<std::uint8_t*>(bytes.data()), bytes.size()));
+    }
+    return true;
+  }
   // Copies from `offset` on; answers the bytes copied, fewer than out.size() only at the end.
   std::size_t copy_out(std::size_t offset, base::byte_span out) const noexcept;
   // The chain as a packet a port can send, in `out`; the chain is empty afterwards. A segment somebody else shares is
