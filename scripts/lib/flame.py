@@ -6,6 +6,7 @@ ROW = 17
 MARGIN = 10
 LEAST_WIDTH = 0.4  # pixels; narrower boxes are left out
 CHARACTER = 6.6    # pixels of the font below
+UNKNOWN = '[unknown]'
 
 
 class Node:
@@ -17,19 +18,17 @@ class Node:
     def child(self, name):
         return self.children.setdefault(name, Node(name))
 
-    def depth(self):
-        deepest, level = 0, [self]
-        while level:
-            deepest += 1
-            level = [c for node in level for c in node.children.values()]
-        return deepest
-
 
 def collapse(stacks):
-    """`stacks`: iterable of (names outermost first, count) -> sorted collapsed lines."""
+    """`stacks`: iterable of (names outermost first, count) -> sorted collapsed lines.
+
+    Frames without a name that follow one another become one: what a library without frame pointers leaves on the stack
+    can look like dozens of them.
+    """
     sums = {}
     for names, count in stacks:
-        key = ';'.join(name.replace(';', ':').replace(' ', '_') for name in names)
+        named = [name for i, name in enumerate(names) if name != UNKNOWN or i == 0 or names[i - 1] != UNKNOWN]
+        key = ';'.join(name.replace(';', ':').replace(' ', '_') for name in named)
         sums[key] = sums.get(key, 0) + count
     return [f'{key} {count}' for key, count in sorted(sums.items())]
 
@@ -76,26 +75,30 @@ def box(node, x, width, y, total):
             f'height="{ROW - 1}" fill="{colour(node.name)}"/>{text}</g>')
 
 
+def places(root):
+    """(node, x, width, level) of every box that is wide enough to be drawn."""
+    scale = (WIDTH - 2 * MARGIN) / root.count if root.count else 0.0
+    pending = [(root, float(MARGIN), 0)]
+    while pending:
+        node, x, level = pending.pop()
+        if node.count * scale < LEAST_WIDTH:
+            continue
+        yield node, x, node.count * scale, level
+        for child in sorted(node.children.values(), key=lambda c: c.name):
+            pending.append((child, x, level + 1))
+            x += child.count * scale
+
+
 def svg(lines, title):
     root = tree(lines)
-    depth = root.depth()
+    boxes = list(places(root))
+    depth = max((level for _, _, _, level in boxes), default=0) + 1
     height = depth * ROW + 2 * MARGIN + 24
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
            f'viewBox="0 0 {WIDTH} {height}" font-family="monospace" font-size="11">',
            '<style>rect{stroke:#fff;stroke-width:.3}g:hover rect{stroke:#000;stroke-width:1}</style>',
            f'<rect width="{WIDTH}" height="{height}" fill="#fdfcf8"/>',
            f'<text x="{MARGIN}" y="{MARGIN + 12}" font-size="13">{html.escape(title)}: {root.count} samples</text>']
-    if root.count:
-        scale = (WIDTH - 2 * MARGIN) / root.count
-        pending = [(root, float(MARGIN), 0)]
-        while pending:
-            node, x, level = pending.pop()
-            width = node.count * scale
-            if width < LEAST_WIDTH:
-                continue
-            out.append(box(node, x, width, height - MARGIN - (level + 1) * ROW, root.count))
-            for child in sorted(node.children.values(), key=lambda c: c.name):
-                pending.append((child, x, level + 1))
-                x += child.count * scale
+    out += [box(node, x, width, height - MARGIN - (level + 1) * ROW, root.count) for node, x, width, level in boxes]
     out.append('</svg>')
     return '\n'.join(out) + '\n'

@@ -38,6 +38,15 @@ class Pictures(unittest.TestCase):
     def test_stacks_that_are_the_same_are_one_line(self):
         self.assertEqual(self.LINES, ['main;parse 5', 'main;parse;read_<x> 1'])
 
+    def test_frames_without_names_that_follow_one_another_are_one(self):
+        self.assertEqual(flame.collapse([(['[unknown]', '[unknown]', 'parse', '[unknown]'], 1), (['a', 'a'], 1)]),
+                         ['[unknown];parse;[unknown] 1', 'a;a 1'])
+
+    def test_what_is_too_narrow_to_be_drawn_adds_no_height(self):
+        deep = flame.collapse([(['main'], 1_000_000), (['main', *(f'f{i}' for i in range(50))], 1)])
+        self.assertEqual(element_tree.fromstring(flame.svg(deep, 'deep')).get('height'),
+                         element_tree.fromstring(flame.svg(['main 1'], 'flat')).get('height'))
+
     def test_self_time_belongs_to_the_top_of_the_stack(self):
         self.assertEqual(flame.self_times(self.LINES), [('parse', 5), ('read_<x>', 1)])
 
