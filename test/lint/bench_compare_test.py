@@ -70,6 +70,34 @@ class Gate(unittest.TestCase):
         self.assertEqual(code, 1, text)
         self.assertIn('one machine', text)
 
+    def test_a_mood_that_many_limits_share_is_no_regression_on_one_machine(self):
+        base, limits = {}, {}
+        for i in range(6):
+            base[f'pipe/{i}'] = 10.0 + i
+            limits[f'pipe__limit_memcpy/{i}'] = 5.0
+        slower = {name: time * 1.2 for name, time in {**base, **limits}.items()}
+        code, text = self.run_gate(report({**base, **limits}), report(slower))
+        self.assertEqual(code, 0, text)
+        self.assertIn('+20.0 %', text)
+        slower['pipe/3'] *= 1.15
+        code, text = self.run_gate(report({**base, **limits}), report(slower))
+        self.assertEqual(code, 1, text)
+        far = {name: time * 1.5 for name, time in {**base, **limits}.items()}  # no mood is as bad as that
+        self.assertEqual(self.run_gate(report({**base, **limits}), report(far))[0], 1)
+
+    def test_categories_go_by_the_part_of_the_name_in_front_of_the_arguments(self):
+        for name, threshold in (
+                ('s1_4_1_append_read/64', 10), ('s1_4_1_commit_fast_path', 10), ('s1_4_4_build_header/64', 10),
+                ('s1_4_4_ws_try_parse/64', 10), ('srmp_try_parse_mixed/long%:10', 10), ('ws_unmask/4096', 10),
+                ('ws_utf8/64', 10), ('length_field_parse/2', 10), ('s2_per_packet_buffer/10', 10),
+                ('s2_packet_processing_simulation', 10), ('s2_ack_encode', 10), ('s2_varint_encode', 10),
+                ('fwd_parse/mixed_full/size:91', 10), ('crypto_seal/bytes:64', 10), ('net_decode_fast_mix', 10),
+                ('quic_open_initial_1200/keys:0', 10), ('s2_poolallocator/16', 20), ('s2_block_memory_pool/1024', 20),
+                ('s2_mixed_alloc_free_drawn', 20), ('s2_mixed_pattern', 20), ('packet_pool_bulk/32', 20),
+                ('object_pool_handle', 20), ('s2_chain_growth/4096', 15), ('s1_4_2_stream_64k/1048576', 15),
+                ('loadgen_fill/srmp/size:91', 15), ('crypto_expand_label/sha_ni:1', 15)):
+            self.assertEqual(bench_report.category_of(name)[1], threshold, name)
+
     def test_a_report_that_names_no_machine_is_of_another_one(self):
         anonymous = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}, machine='')
         self.assertIn('different machines', self.run_gate(anonymous, anonymous)[1])
