@@ -51,7 +51,7 @@ struct udp_delivery {
   std::uint8_t traffic_class = 0;  // DSCP and ECN
   std::uint8_t hop_limit = 0;
   bool reassembled = false;  // the payload lies in the host
-  bool broadcast = false;    // local.address is a broadcast address, not one to reply from
+  bool broadcast = false;    // local.address is a broadcast address or a group: not one to reply from
 };
 
 struct udp_flow {

@@ -51,7 +51,7 @@ struct host_config {
   bool link_local = true;          // with any IPv6 address: one of RFC 4862 5.3 beside it
   std::uint8_t dad_transmits = 1;  // RFC 4862 5.1; 0: addresses are ours at once
   bool announce = true;            // gratuitous ARP and unsolicited advertisements at start
-  bool accept_broadcast = false;   // deliver UDP that came to a broadcast address
+  bool accept_broadcast = false;   // deliver UDP that came to a broadcast address or to all nodes
   checksum_offload offload;
   // Hosts that share one interface, one an lcore: this one's number and how many there are. Identifiers of fragments
   // are then apart, and what one learns is passed on (host::poll_news).

@@ -108,7 +108,8 @@ void host::send_error(arrival& a, const icmp_error& error) noexcept {
   };
   const base::ip_address src = address(v4 ? 12 : 8);
   base::ip_address dst = address(v4 ? 16 : 24);
-  if (!wire::is_host_address(src) || (v4 && a.group) || (!v4 && a.group && !error.even_to_multicast)) return;
+  const bool to_many = a.group || wire::is_multicast(dst) || addresses_.is_broadcast(dst);
+  if (!wire::is_host_address(src) || (to_many && !error.even_to_multicast)) return;
   // Never to another error; and of a fragment only to the first, which is the one that shows what it carries.
   wire::upper_layer upper;
   if (!wire::find_upper_layer(packet, upper)) {

@@ -162,6 +162,7 @@ rx_answer host::receive_udp(arrival& a, const wire::ip_datagram& d) noexcept {
     if (judged ? a.hardware.transport == verdict::bad : !wire::is_udp_sound(d.src, d.dst, whole))
       return dropped(drop_reason::udp_bad_checksum);
   }
+  if (a.group && !config_.accept_broadcast) return dropped(drop_reason::ip_broadcast);
   const std::uint16_t port = base::load_be16(bytes.data() + 2);
   if (!is_open(port)) {
     const bool v4 = d.src.family == ip_family::v4;

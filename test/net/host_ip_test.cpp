@@ -85,6 +85,10 @@ byte_list numbered(std::size_t size) {
   return out;
 }
 
+byte_list part_of(const byte_list& whole, std::size_t at, std::size_t size) {
+  return {whole.begin() + static_cast<std::ptrdiff_t>(at), whole.begin() + static_cast<std::ptrdiff_t>(at + size)};
+}
+
 // An ICMP error of ours, without its Ethernet header.
 struct said {
   std::uint8_t type = 0xFF;
@@ -482,15 +486,18 @@ TEST_F(host_ipv6, answers_to_a_group_only_what_must_be) {
   EXPECT_EQ(a().refuse(ipv6(them6, group, 60, join({from_hex("1100 8104 00000000"), tail})), now),
             drop_reason::ip_unknown_option);
   EXPECT_EQ(error().code, wire::icmp6::unknown_option) << "RFC 4443 2.4 e.3";
-  EXPECT_EQ(a().refuse(ipv6(them6, group, 17, udp(them6, group, 7, 4)), now), drop_reason::no_service);
-  EXPECT_TRUE(a().out.frames.empty());
+  EXPECT_EQ(a().refuse(ipv6(them6, group, 17, udp(them6, group, 7, 4)), now), drop_reason::ip_broadcast);
+  EXPECT_EQ(a().refuse(ipv6(them6, group, 17, udp(them6, group, 5500, 4)), now), drop_reason::ip_broadcast);
+  const byte_list whole = udp(them6, group, 5500, 1000);
+  byte_list first = ipv6(them6, group, 44, join({from_hex("1100 0001 00000009"), part_of(whole, 0, 504)}));
+  EXPECT_EQ(a().refuse(first, now), drop_reason::none);
+  a()->on_time(now + 61 * sec, a().out);
+  EXPECT_EQ(a()->figures().reassembly_timeouts.get(), 1u);
+  EXPECT_TRUE(a().out.frames.empty()) << "no time exceeded to a group";
 }
 
 // --- fragments ---
 
-byte_list part_of(const byte_list& whole, std::size_t at, std::size_t size) {
-  return {whole.begin() + static_cast<std::ptrdiff_t>(at), whole.begin() + static_cast<std::ptrdiff_t>(at + size)};
-}
 byte_list fragment4(const byte_list& whole, std::size_t at, std::size_t size, std::uint16_t id = 77) {
   const bool more = at + size < whole.size();
   return ipv4({.fragment = static_cast<std::uint16_t>((more ? 0x2000u : 0u) | at / 8), .id = id},
