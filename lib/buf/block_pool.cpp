@@ -28,7 +28,7 @@ void block_pool::put_slowly(rte_mbuf* block) noexcept {
     }
     block->port = given_port;
   }
-  rte_pktmbuf_free(block);
+  free_packet(block);  // not DPDK's: a slice may outlive the block, which must then be clean (buf/segment.hpp, rule 3)
 }
 
 }  // namespace millrace::buf

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "buf/block_pool.hpp"
 #include "buf/pipe.hpp"
 #include "support/packets.hpp"
 
@@ -313,6 +314,31 @@ TEST(slice, keeps_the_packet_it_came_from_alive) {
   EXPECT_EQ(base::as_text(copy.part(1, 2).bytes()), "oa");
   EXPECT_TRUE(copy.part(3, 2).empty());
   EXPECT_TRUE(copy.part(5, 0).empty());
+}
+
+TEST(slice, leaves_a_clean_mbuf_when_it_outlives_a_chained_packet) {
+  checked_pool pool;
+  auto made = block_pool::make({.name = "slices", .size = block_size::kib_1, .blocks_per_mempool = 7});
+  ASSERT_TRUE(made);
+  block_pool& blocks = made.value();
+  for (const bool given_to_pool : {false, true}) {
+    packet whole = blocks.alloc_packet();
+    packet tail = packet_of(*pool, bytes_of("tail"));
+    ASSERT_TRUE(whole.append_copy(bytes_of("head")) && whole.append_chain(tail));
+    slice part = slice::of(whole, whole.first());
+    const rte_mbuf* block = part.raw();
+    if (given_to_pool)
+      blocks.put(whole.release());
+    else
+      whole = packet{};
+    EXPECT_EQ(blocks.in_use(), 1u);
+    EXPECT_EQ(pool->in_use(), 0u);
+    EXPECT_EQ(base::as_text(part.bytes()), "head");
+    EXPECT_EQ(block->next, nullptr);
+    EXPECT_EQ(block->nb_segs, 1u);
+    part.reset();
+    EXPECT_TRUE(blocks.is_whole());
+  }
 }
 
 TEST(slice, refuses_bytes_that_are_not_the_packets) {
