@@ -121,6 +121,16 @@ def ratios(case, limit):
     return [case.times[i] / limit.times[i] for i in range(count)]
 
 
+def floor(case, limit):
+    """The ratio of the fastest repetitions of both."""
+    return min(case.times) / min(limit.times)
+
+
+def change_of(base, new):
+    """Per cent; above 0 is slower."""
+    return 100.0 * (new / base - 1.0)
+
+
 def spread_of(values):
     """Per cent: the distance between the quartiles over the median. Outliers of a noisy machine do not decide."""
     if len(values) < LEAST_REPETITIONS:
@@ -129,19 +139,21 @@ def spread_of(values):
     return 100.0 * (high - low) / statistics.median(values)
 
 
-def judge_values(verdict, base, new):
+def judge_values(verdict, base, new, floor_change):
+    """`floor_change`: per cent by which the fastest repetitions moved. Noise only ever adds time, so a change of the code
+    shows in them as well; half the threshold is enough there, because the fastest of few is a rough figure."""
     verdict.base = statistics.median(base)
     verdict.new = statistics.median(new)
-    verdict.change = 100.0 * (verdict.new / verdict.base - 1.0)
+    verdict.change = change_of(verdict.base, verdict.new)
     verdict.spread = max(spread_of(base), spread_of(new))
     if min(len(base), len(new)) < LEAST_REPETITIONS:
         verdict.word = 'few'
     elif verdict.spread > verdict.threshold:
         verdict.word = 'noisy'
-    elif verdict.change > verdict.threshold:
-        verdict.word = 'REGRESSION'
-    elif verdict.change < -verdict.threshold:
-        verdict.word = 'faster'
+    elif abs(verdict.change) > verdict.threshold:
+        confirmed = floor_change * (1 if verdict.change > 0 else -1) > verdict.threshold / 2
+        moved = 'REGRESSION' if verdict.change > 0 else 'faster'
+        verdict.word = moved if confirmed else 'noisy'
     return verdict
 
 
@@ -180,11 +192,14 @@ def compare(base, new):
             judged = True
             verdicts.append(judge_values(Verdict(name, what, category, threshold),
                                          ratios(base.cases[name], base.cases[limit]),
-                                         ratios(new.cases[name], new.cases[new_limits[what]])))
+                                         ratios(new.cases[name], new.cases[new_limits[what]]),
+                                         change_of(floor(base.cases[name], base.cases[limit]),
+                                                   floor(new.cases[name], new.cases[new_limits[what]]))))
         if one_machine:
             judged = True
             verdicts.append(judge_values(Verdict(name, 'time', category, threshold),
-                                         [time * drift for time in base.cases[name].times], new.cases[name].times))
+                                         [time * drift for time in base.cases[name].times], new.cases[name].times,
+                                         change_of(min(base.cases[name].times) * drift, min(new.cases[name].times))))
         if not judged:
             verdicts.append(Verdict(name, '-', category, threshold, word='no limit'))
     return verdicts

@@ -111,6 +111,16 @@ class Gate(unittest.TestCase):
         self.assertEqual(code, 1)  # nothing at all could be judged
         self.assertEqual(self.run_gate(base, new, '--strict')[0], 1)
 
+    def test_a_slower_median_that_the_fastest_repetitions_do_not_show_is_noise(self):
+        times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}
+        steady, new = report(times, 'a'), report(times, 'b')
+        for entry in new['benchmarks']:
+            if entry['name'] == 'pipe/1' and entry.get('repetition_index', 0) != 2:
+                entry['cpu_time'] *= 1.15
+        code, text = self.run_gate(steady, new)
+        self.assertIn('noisy', text)
+        self.assertNotIn('REGRESSION', text)
+
     def test_noise_that_both_share_cancels_in_the_ratio(self):
         times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}
         slower = {'pipe/1': 15.0, 'pipe__limit_memcpy/1': 5.0}
