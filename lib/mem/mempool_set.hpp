@@ -47,7 +47,7 @@ struct mempool_set_config {
   unsigned most = 1;                // mempools
   int socket = any_socket;
   rte_mempool_obj_cb_t* init = nullptr;  // called once for each new element, e.g. to write what it keeps for ever
-  std::uint32_t kept_bytes = 0;  // of a plain element: its front, which stays as it is while the element is free
+  std::uint32_t kept_bytes = 0;  // of a plain element: its front, which stays as it is while free; all `init` may write
 };
 
 class mempool_set {

@@ -21,9 +21,9 @@ TEST(mempool_set, gives_plain_elements_of_the_size_and_initialises_each_once) {
                                .elements = 20,
                                .element_bytes = 200,
                                .cache = 4,
-                               .init = [](rte_mempool*, void*, void* element, unsigned) {
-                                 *static_cast<std::uint32_t*>(element) = ++initialised;
-                               }});
+                               .init = [](rte_mempool*, void*, void* element,
+                                          unsigned) { *static_cast<std::uint32_t*>(element) = ++initialised; },
+                               .kept_bytes = 8});
   EXPECT_EQ(initialised, 20u);
   EXPECT_GE(set.bytes_per_element(), 200u);
   EXPECT_GE(set.memory_bytes(), 20 * set.bytes_per_element());
