@@ -12,6 +12,8 @@
 #include <rte_mbuf.h>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 
 namespace millrace::buf {
 
