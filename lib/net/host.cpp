@@ -315,8 +315,9 @@ void host::expire_fragments(std::uint64_t now, frame_sink& sink) noexcept {
 void host::on_time(std::uint64_t now, frame_sink& sink) noexcept {
   if (!started_) return;
   if (addresses_.due_ns() <= now) run_addresses(now, sink);
-  neighbours_.on_time(now, [&](neighbour& n, bool to_all) { solicit(n, to_all, now, sink); });
   if (reassembler_.due_ns() <= now) expire_fragments(now, sink);
+  // Behind the errors, which may need a neighbour that nobody knows yet.
+  neighbours_.on_time(now, [&](neighbour& n, bool to_all) { solicit(n, to_all, now, sink); });
   if (sweep_ns_ <= now) {
     neighbours_.sweep(now);
     sweep_ns_ = now + second_ns;

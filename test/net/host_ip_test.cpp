@@ -641,6 +641,16 @@ TEST_F(host_fragments, time_out_and_say_so_when_the_first_came) {
   EXPECT_EQ(v6.quote.size(), 1048u) << "headers, fragment header and all the data of the first";
 }
 
+TEST_F(host_fragments, that_time_out_leave_nothing_due) {
+  const std::string_view stranger = "198.18.0.55";
+  EXPECT_EQ(a().refuse(ipv4({.src = stranger, .fragment = 0x2000}, byte_list(64)), now), drop_reason::none);
+  now += 60 * sec;
+  a()->on_time(now, a().out);
+  EXPECT_EQ(a().out.frames.size(), 1u) << "who is it?";
+  EXPECT_EQ(a()->frames_held(), 1u) << "the error waits";
+  EXPECT_GT(a()->due_ns(), now);
+}
+
 TEST_F(host_fragments, keep_the_headers_in_front_of_the_fragment_header) {
   // Hop-by-hop options, then the fragment header, then destination options in the first fragment.
   const byte_list whole = join({from_hex("1100 0104 00000000"), udp(them6, us6, 5500, 1000)});
