@@ -36,7 +36,7 @@ Pool must_make(const Config& config) {
   return std::move(made.value());
 }
 
-constexpr block_pool_config growing = {.name = "grow",
+const block_pool_config growing = {.name = "grow",
                                        .size = block_size::kib_16,
                                        .blocks_per_mempool = 255,  // about 4 MiB: several pages of their own
                                        .cache = 32,
