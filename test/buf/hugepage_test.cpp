@@ -37,10 +37,10 @@ Pool must_make(const Config& config) {
 }
 
 const block_pool_config growing = {.name = "grow",
-                                       .size = block_size::kib_16,
-                                       .blocks_per_mempool = 255,  // about 4 MiB: several pages of their own
-                                       .cache = 32,
-                                       .most_mempools = 4};
+                                   .size = block_size::kib_16,
+                                   .blocks_per_mempool = 255,  // about 4 MiB: several pages of their own
+                                   .cache = 32,
+                                   .most_mempools = 4};
 
 TEST(block_pool_on_hugepages, grows_by_whole_mempools_up_to_its_cap_and_serves_from_all) {
   MILLRACE_NEEDS_HUGEPAGES();
