@@ -114,7 +114,9 @@ class block_pool {
   }
   void put_bulk(rte_mbuf** blocks, unsigned count) noexcept {
     unsigned good = 0;
-    while (good < count && is_own_plain(blocks[good])) blocks[good++]->port = given_port;
+    // One mempool: which one serves may change under the loop, by another lcore.
+    while (good < count && blocks[good]->pool == blocks[0]->pool && is_own_plain(blocks[good]))
+      blocks[good++]->port = given_port;
     if (good != 0) rte_mempool_put_bulk(blocks[0]->pool, reinterpret_cast<void* const*>(blocks), good);
     for (; good < count; ++good) put(blocks[good]);
   }

@@ -166,6 +166,7 @@ class chain {
     if (segments_ != 1 || !is_held_once(head_)) return segments_into_packet(out, spare);
     set_own_range(head_, tail_at_, tail_len_);
     head_->pkt_len = tail_len_;
+    head_->nb_segs = 1;  // it may have been the head of a packet once, which DPDK leaves in it when it is joined
     out = packet{head_};
     forget();
     return true;

@@ -44,16 +44,20 @@ class limited_reader {
   }
   // pipe::advance_to() inside the body.
   [[nodiscard]] bool advance_to(std::size_t consumed, std::size_t examined) noexcept {
-    if (examined > available() || from_ == nullptr || !from_->advance_to(consumed, examined)) return false;
-    remaining_ -= consumed;
-    return true;
+    if (consumed > examined || examined > available() || from_ == nullptr) return false;
+    remaining_ -= consumed;  // first: the pipe may call back
+    if (from_->advance_to(consumed, examined)) return true;
+    remaining_ += consumed;
+    return false;
   }
   [[nodiscard]] bool consume(std::size_t count) noexcept { return advance_to(count, count); }
   // pipe::take() inside the body.
   [[nodiscard]] bool take(std::size_t count, chain& out) noexcept {
-    if (count > available() || from_ == nullptr || !from_->take(count, out)) return false;
+    if (count > available() || from_ == nullptr) return false;
     remaining_ -= count;
-    return true;
+    if (from_->take(count, out)) return true;
+    remaining_ += count;
+    return false;
   }
   // Frees what has arrived of the body; answers what is still to come. Call again on on_readable until that is 0 (or
   // poll() says that it will not come).

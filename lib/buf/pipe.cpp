@@ -161,7 +161,8 @@ void pipe::disown_open_block(chain& taken) noexcept {
 }
 
 void pipe::on_alert() noexcept {
-  const bool over = accounted() >= pause_bytes_ || data_.segments() >= pause_segments_;
+  // With nothing new the reader waits for more than it has seen: a pause would let both wait for each other.
+  const bool over = data_.size() > examined_ && (accounted() >= pause_bytes_ || data_.segments() >= pause_segments_);
   const bool pausing = over && state_ == flow::open;
   if (pausing) {
     state_ = flow::paused;

@@ -4,9 +4,9 @@
 //          stop, push() refuses while the queue is above its marks, and the message stays with the caller.
 // Units    bytes of payload.
 // Flow     full from high_bytes on, open again below low_bytes: hysteresis as in buf/pipe.hpp. on_room is called once,
-// last,
-//          when a push has been refused and there is room again. A message is taken whole: the most that is queued is
-//          high_bytes - 1 and one message, and one longer than the mark can be sent at all.
+//          last, when a push has been refused and there is room again; not after close(), which its caller made. A
+//          message is taken whole: the most that is queued is high_bytes - 1 and one message, and one longer than the
+//          mark can be sent at all.
 // Owner    push() owns the chain when it answers `taken`; otherwise the caller still does. pop() hands bytes over.
 // Errors   push_status. close() frees nothing by itself: what was taken is still sent; clear() drops it.
 // Threads  one lcore.

@@ -33,7 +33,7 @@ enum class send_status : std::uint8_t {
 struct stream_sender_config {
   static constexpr std::uint64_t to_the_end = UINT64_MAX;
   std::uint64_t length = to_the_end;
-  std::uint32_t block_bytes = large_block_bytes;  // 1..65536
+  std::uint32_t block_bytes = large_block_bytes;  // 1..65536; less where credit_bytes is less
   std::uint64_t credit_bytes = 2 * std::uint64_t{large_block_bytes};
 };
 
@@ -50,7 +50,8 @@ class stream_sender {
       : source_(source),
         left_(config.length),
         credit_(config.credit_bytes),
-        block_bytes_(std::clamp(config.block_bytes, 1u, large_block_bytes)) {}
+        block_bytes_(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+            std::min<std::uint64_t>(config.block_bytes, config.credit_bytes), 1, large_block_bytes))) {}
 
   // The consumer is done with `bytes` of what it got (or allows that many more).
   void grant(std::uint64_t bytes) noexcept { credit_ = bytes > UINT64_MAX - credit_ ? UINT64_MAX : credit_ + bytes; }

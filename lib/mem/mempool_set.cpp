@@ -184,7 +184,10 @@ bool mempool_set::try_free(member& one) noexcept {
       one.grace = whole ? graces::whole : graces::out_of_reach;
       return false;
     case graces::whole:
-      break;
+      // Once more: DPDK flushes a cache before it says so, and a count taken in between has elements twice.
+      if (whole) break;
+      one.grace = graces::out_of_reach;
+      return false;
   }
   free_mempool(one.pool);
   one = {};
@@ -200,8 +203,9 @@ pool_change mempool_set::reap() noexcept {
 }
 
 bool mempool_set::owns(const rte_mempool* pool) const noexcept {
-  return pool != nullptr &&
-         std::any_of(members_.begin(), members_.end(), [pool](const member& one) { return one.pool == pool; });
+  return pool != nullptr && std::any_of(known_.begin(), known_.end(), [pool](const std::atomic<rte_mempool*>& one) {
+           return one.load(std::memory_order_relaxed) == pool;
+         });
 }
 
 unsigned mempool_set::mempools() const noexcept {

@@ -19,7 +19,6 @@ namespace millrace::mem {
 namespace {
 
 constexpr std::uint8_t pattern = 0xdd;
-constexpr std::uint64_t away_salt = 0x5bd1'e995'a5a5'0f0f;  // turns a slot's mark into its mark for the list
 constexpr std::size_t link_at = 8;
 constexpr std::size_t least_slot = 16;
 
@@ -46,7 +45,7 @@ slot_pool::slot_pool(slot_pool&& other) noexcept
       bottom_(std::exchange(other.bottom_, nullptr)),
       limit_(std::exchange(other.limit_, nullptr)),
       slots_(std::exchange(other.slots_, nullptr)),
-      span_bytes_(std::exchange(other.span_bytes_, 0)),
+      cut_bytes_(other.cut_bytes_.exchange(0)),
       divisor_(other.divisor_),
       mark_(other.mark_),
       away_(other.away_.exchange(nullptr)),
@@ -95,7 +94,6 @@ base::result<slot_pool> slot_pool::make(std::string name, std::uint32_t count, s
   made.limit_ = made.bottom_ + count;
   made.top_ = made.bottom_;
   made.slots_ = made.memory_.data() + stack_bytes;
-  made.span_bytes_ = span;
   made.divisor_ = UINT64_MAX / each + 1;
   made.mark_ = mix(reinterpret_cast<std::uintptr_t>(made.slots_) ^ rte_rdtsc()) | 1;  // odd: no slot's mark is 0
   made.slot_bytes_ = static_cast<std::uint32_t>(each);
@@ -128,14 +126,17 @@ void* slot_pool::get_slowly() noexcept {
   void* slot = slots_ + std::size_t{cut} * slot_bytes_;
   unpoison(slot, slot_bytes_);
   cut_.store(cut + 1, std::memory_order_relaxed);
+  cut_bytes_.store((std::uint64_t{cut} + 1) * slot_bytes_, std::memory_order_relaxed);
   return slot;
 }
 
-// A slot that carries its mark, or a stack that is full: a second give, unless the holder's bytes happen to be the
-// mark.
+// A slot that may carry a mark, or a stack that is full: a second give, unless the holder's bytes happen to be the mark
+// of a slot in the stack. What is in the list of other threads is not looked for: its mark is believed.
 bool slot_pool::may_put_marked(void* slot) noexcept {
   void** top = top_.load(std::memory_order_relaxed);
-  if (top != limit_ && !is_poisoned(slot) && std::find(bottom_, top, slot) == top) return true;
+  const std::uint64_t difference = is_poisoned(slot) ? 0 : word(slot) ^ mark_of(slot);
+  const bool is_free = difference == away_salt || (difference == 0 && std::find(bottom_, top, slot) != top);
+  if (top != limit_ && !is_poisoned(slot) && !is_free) return true;
   fault(pool_fault::double_give, slot);
   return false;
 }

@@ -52,8 +52,8 @@ class slot_pool {
   void** bottom_ = nullptr;
   void** limit_ = nullptr;  // behind the stack's last entry
   std::byte* slots_ = nullptr;
-  std::uint64_t span_bytes_ = 0;
-  std::uint64_t divisor_ = 0;  // 2^64 / slot_bytes_, rounded up
+  std::atomic<std::uint64_t> cut_bytes_{0};  // of the slots ever handed out: what lies behind is no object
+  std::uint64_t divisor_ = 0;                // 2^64 / slot_bytes_, rounded up
   std::uint64_t mark_ = 0;
 
   alignas(cache_line_bytes) std::atomic<void*> away_{nullptr};  // given back elsewhere: a list through second words
@@ -67,6 +67,9 @@ class slot_pool {
   region memory_;
   std::string name_;
 
+  // Turns a slot's mark into its mark for the list of what came from elsewhere.
+  static constexpr std::uint64_t away_salt = 0x5bd1'e995'a5a5'0f0f;
+
   [[nodiscard]] std::uint64_t mark_of(const void* slot) const noexcept {
     return mark_ ^ reinterpret_cast<std::uintptr_t>(slot);
   }
@@ -77,11 +80,15 @@ class slot_pool {
     return value;
   }
   static void set_word(void* slot, std::uint64_t value) noexcept { std::memcpy(slot, &value, sizeof value); }
-  // The beginning of a slot: n is a multiple of d exactly when n * ceil(2^64 / d) mod 2^64 is below that factor, for
-  // n and d below 2^32 (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019).
+  // False for nearly every slot that is out; true for each that carries one of the two marks.
+  [[nodiscard]] bool may_be_marked(const void* slot) const noexcept {
+    return ((word(slot) ^ mark_of(slot)) & ~away_salt) == 0;
+  }
+  // The beginning of a slot that was handed out once: n is a multiple of d exactly when n * ceil(2^64 / d) mod 2^64 is
+  // below that factor, for n and d below 2^32 (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019).
   [[nodiscard]] bool is_slot(const void* at) const noexcept {
     const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(slots_);
-    return offset < span_bytes_ && offset * divisor_ < divisor_;
+    return offset < cut_bytes_.load(std::memory_order_relaxed) && offset * divisor_ < divisor_;
   }
   [[nodiscard]] void* get_slowly() noexcept;
   [[nodiscard]] bool may_put_marked(void* slot) noexcept;
@@ -125,7 +132,7 @@ class slot_pool {
     if (!is_slot(slot)) [[unlikely]]
       return refuse(slot);
     void** top = top_.load(std::memory_order_relaxed);
-    if (is_poisoned(slot) || word(slot) == mark_of(slot) || top == limit_) [[unlikely]]
+    if (is_poisoned(slot) || may_be_marked(slot) || top == limit_) [[unlikely]]
       if (!may_put_marked(slot)) return;
     set_word(slot, mark_of(slot));
     if constexpr (pool_faults_abort) hide(slot);

@@ -6,10 +6,11 @@ ratio survives a change of machine and of its mood. The limit of `name/args` is 
 Absolute times are judged only where both reports were taken on one machine.
 """
 import json
+import math
 import os
 import re
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LIMIT = re.compile(r'__limit_([a-z0-9_]+)')
 
@@ -52,6 +53,7 @@ class Measured:
 class Report:
     context: dict
     cases: dict  # name -> Measured
+    trouble: list = field(default_factory=list)  # what scripts/bench could not measure
 
     @property
     def machine(self):
@@ -95,15 +97,18 @@ def load(path):
             if 'heap_calls' in entry:
                 case.heap_calls = max(case.heap_calls or 0.0, entry['heap_calls'])
         context = document['context']
+        if not isinstance(context, dict):
+            raise TypeError('its context is no object')
     except OSError as trouble:
         raise Unusable(f'{path}: {trouble.strerror}') from trouble
-    except (ValueError, KeyError, TypeError) as trouble:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as trouble:
         raise Unusable(f'{path}: not a benchmark report ({trouble})') from trouble
     if not cases:
         raise Unusable(f'{path}: holds no benchmark')
-    if any(time <= 0 for case in cases.values() for time in case.times):
+    if any(not 0 < time < math.inf for case in cases.values() for time in case.times):
         raise Unusable(f'{path}: holds a time that is not above 0')
-    return Report(context, cases)
+    trouble = document.get('trouble') or context.get('trouble') or []
+    return Report(context, cases, [str(item) for item in trouble] if isinstance(trouble, list) else [str(trouble)])
 
 
 def limits_of(name, cases):

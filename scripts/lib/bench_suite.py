@@ -55,8 +55,11 @@ def exactly(cases):
 
 
 def list_cases(binary):
-    done = subprocess.run([binary, '--benchmark_list_tests'], capture_output=True, text=True, check=False,
-                          timeout=TIMEOUT_S)
+    try:
+        done = subprocess.run([binary, '--benchmark_list_tests'], capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired as late:
+        raise Trouble(f'did not list its cases in {TIMEOUT_S} s') from late
     if done.returncode:
         raise Trouble(how_it_ended(done))
     return [line.strip() for line in done.stdout.splitlines() if line.strip()]
@@ -73,12 +76,16 @@ def run(binary, cases, repetitions, min_time):
     """Google Benchmark's report of one start of a binary."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'report.json')
-        done = subprocess.run([binary, f'--benchmark_filter={exactly(cases)}', f'--benchmark_min_time={min_time}',
-                               f'--benchmark_repetitions={repetitions}',
-                               '--benchmark_enable_random_interleaving=true', f'--benchmark_out={path}',
-                               '--benchmark_out_format=json'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-                              timeout=TIMEOUT_S)
+        limit_s = TIMEOUT_S + 20 * len(cases) * repetitions * min_time
+        try:
+            done = subprocess.run([binary, f'--benchmark_filter={exactly(cases)}', f'--benchmark_min_time={min_time}',
+                                   f'--benchmark_repetitions={repetitions}',
+                                   '--benchmark_enable_random_interleaving=true', f'--benchmark_out={path}',
+                                   '--benchmark_out_format=json'],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+                                  timeout=limit_s)
+        except subprocess.TimeoutExpired as late:
+            raise Trouble(f'did not end in {limit_s:.0f} s') from late
         if done.returncode:
             raise Trouble(how_it_ended(done))
         try:

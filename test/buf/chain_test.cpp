@@ -301,6 +301,24 @@ TEST(cursor, sees_nothing_beyond_its_limit) {
   }
 }
 
+TEST(chain, makes_a_packet_of_a_node_that_was_the_head_of_another) {
+  checked_pool pool;
+  packet inner = packet_of(*pool, bytes_of("b"));
+  packet last = packet_of(*pool, bytes_of("c"));
+  ASSERT_TRUE(inner.append_chain(last));  // its head says two segments from now on
+  packet head = packet_of(*pool, bytes_of("a"));
+  ASSERT_TRUE(head.append_chain(inner));
+  chain all(std::move(head));
+  all.consume(1);
+  chain one;
+  ASSERT_TRUE(all.cut(1, one));
+  packet out;
+  ASSERT_TRUE(one.into_packet(out, {}));
+  EXPECT_EQ(out.segments(), 1u);
+  const char* why = "";
+  EXPECT_EQ(rte_mbuf_check(out.raw(), 1, &why), 0) << why;
+}
+
 TEST(slice, keeps_the_packet_it_came_from_alive) {
   checked_pool pool;
   packet whole = packet_of(*pool, bytes_of("payload"));

@@ -56,6 +56,43 @@ TEST(pipe, hands_a_packet_through_without_copying) {
   EXPECT_EQ(one.poll(), read_status::wait);
 }
 
+TEST(pipe, does_not_pause_for_a_packet_that_brings_nothing) {
+  checked_pool pool;
+  edges told;
+  pipe one({.pause_segments = 4}, &*pool, told.events());
+  for (int i = 0; i < 4; ++i) put(one, pool, "x");
+  EXPECT_TRUE(one.advance_to(0, 4));
+  EXPECT_EQ(one.poll(), read_status::wait);
+  EXPECT_EQ(one.state(), flow::open);  // the reader wants more than it has seen
+  const int pauses = told.pauses;
+  put(one, pool, "");
+  EXPECT_EQ(one.state(), flow::open);
+  EXPECT_EQ(told.pauses, pauses);
+  put(one, pool, "y");
+  EXPECT_EQ(told.readable, 1);
+}
+
+TEST(pipe, tells_a_callback_what_is_left_of_a_body) {
+  checked_pool pool;
+  struct state {
+    limited_reader* body = nullptr;
+    std::uint64_t seen = 99;
+  } seen;
+  pipe one({.pause_bytes = 8, .resume_bytes = 4}, &*pool,
+           {.context = &seen, .on_readable = nullptr, .on_pause = nullptr, .on_resume = [](void* self) noexcept {
+              auto* s = static_cast<state*>(self);
+              s->seen = s->body->remaining();
+            }});
+  put(one, pool, "0123456789");
+  EXPECT_EQ(one.state(), flow::paused);
+  limited_reader body(one, 10);
+  seen.body = &body;
+  EXPECT_TRUE(body.consume(8));
+  EXPECT_EQ(seen.seen, 2u);
+  EXPECT_FALSE(body.consume(3));
+  EXPECT_EQ(body.remaining(), 2u);
+}
+
 TEST(pipe, makes_one_segment_of_each_node_of_a_chained_packet) {
   checked_pool pool;
   pipe one;

@@ -89,6 +89,23 @@ TEST(stream_sender, sends_any_length_in_whole_blocks) {
   }
 }
 
+TEST(stream_sender, makes_its_blocks_no_larger_than_its_credit) {
+  checked_blocks blocks;
+  counting_source from{.total = 10'000, .step = 5000};
+  block_filler filler(blocks.pool, &from, counting_source::read);
+  stream_sender sender(filler.source(), {.length = 10'000, .credit_bytes = 1000});
+  std::size_t at = 0;
+  packet block;
+  send_status status;
+  while ((status = sender.next(block)) == send_status::block) {
+    EXPECT_EQ(block.length(), 1000u);
+    at += block.length();
+    sender.grant(block.length());
+  }
+  EXPECT_EQ(status, send_status::done);
+  EXPECT_EQ(at, 10'000u);
+}
+
 TEST(stream_sender, holds_no_more_blocks_than_its_credit) {
   checked_blocks blocks;
   counting_source from{.total = 1 << 20};

@@ -158,14 +158,25 @@ class Gate(unittest.TestCase):
 
     def test_unusable_reports_are_named(self):
         good = report({'pipe/1': 10.0})
-        for bad in ('', '{}', '[]', '{"context": {}, "benchmarks": []}', json.dumps(report({'pipe/1': 0.0}))):
+        deep = '[' * 100000
+        no_context = {**report({'pipe/1': 1.0}), 'context': None}
+        for bad in ('', '{}', '[]', '{"context": {}, "benchmarks": []}', json.dumps(report({'pipe/1': 0.0})), deep,
+                    '{"context": {}, "benchmarks": ["x"]}', json.dumps(no_context),
+                    json.dumps(report({'pipe/1': float('nan')})), json.dumps(report({'pipe/1': float('inf')}))):
             code, text = self.run_gate(good, bad)
-            self.assertEqual(code, 2, bad)
+            self.assertEqual(code, 2, bad[:80] + text[-400:])
             self.assertIn('new.json', text)
         done = subprocess.run([sys.executable, '-B', os.path.join(SOURCE, 'scripts', 'bench-compare'), 'absent.json',
                                'absent.json'], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn('absent.json', done.stderr)
+
+
+    def test_a_report_with_a_binary_that_crashed_fails(self):
+        good = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0})
+        code, text = self.run_gate(good, {**good, 'trouble': ['buf: signal 11']})
+        self.assertEqual(code, 1)
+        self.assertIn('could not measure buf: signal 11', text)
 
 
 if __name__ == '__main__':

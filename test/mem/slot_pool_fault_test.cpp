@@ -55,6 +55,33 @@ TEST(slot_pool, counts_what_is_not_its_own) {
   EXPECT_TRUE(pool.is_whole());
 }
 
+TEST(slot_pool, refuses_a_slot_that_it_never_handed_out) {
+  slot_pool pool = must_make(4, 16);
+  auto* first = static_cast<std::byte*>(pool.get());
+  pool.put(first + pool.slot_bytes());
+  EXPECT_EQ(pool.figures().count(pool_fault::foreign_object), 1u);
+  EXPECT_EQ(pool.in_use(), 1u);
+  std::set<void*> distinct = {first};
+  while (void* slot = pool.get()) EXPECT_TRUE(distinct.insert(slot).second) << "handed out twice";
+  EXPECT_EQ(distinct.size(), 4u);
+}
+
+TEST(slot_pool, refuses_a_give_after_one_on_another_thread_and_loses_no_slot) {
+  slot_pool pool = must_make(8, 16);
+  void* a = pool.get();
+  void* b = pool.get();
+  std::thread([&] {
+    pool.put_from_elsewhere(b);
+    pool.put_from_elsewhere(a);
+  }).join();
+  pool.put(a);
+  EXPECT_EQ(pool.figures().count(pool_fault::double_give), 1u);
+  EXPECT_TRUE(pool.is_whole());
+  std::set<void*> distinct;
+  while (void* slot = pool.get()) EXPECT_TRUE(distinct.insert(slot).second);
+  EXPECT_EQ(distinct.size(), 8u);
+}
+
 TEST(slot_pool, accepts_the_beginning_of_each_slot_and_nothing_between) {
   for (const std::size_t bytes : {16u, 24u, 40u, 48u, 56u, 112u, 240u, 1016u, 65'544u}) {
     slot_pool pool = must_make(50, bytes, 8);

@@ -20,6 +20,8 @@ close_errc parse_close(base::byte_view payload, close_body& out) noexcept {
 }
 
 std::size_t emit_control(base::byte_span out, opcode op, base::byte_view payload, control_mask mask) noexcept {
+  close_body checked;
+  if (op == opcode::close && parse_close(payload, checked) != close_errc::ok) return 0;
   const std::size_t header_size = header_size_for(payload.size(), mask.is_masked);
   if (!is_control(op) || payload.size() > max_control_payload || out.size() < header_size + payload.size()) return 0;
   frame_header header;
