@@ -1,9 +1,8 @@
 // app/command_line.hpp - argv cut into EAL arguments, a role and the role's options; @PROFILE read.
 //
 // Shape    millrace [@PROFILE] [EAL args] -- ROLE [options].  The `--` may be left out: EAL arguments have no bare
-// words
-//          but @PROFILE, so that the first bare word can only be the role (`millrace inspect FILE`). The profile's
-//          words stand where @PROFILE stood; what comes later overrides.
+//          words but @PROFILE, so that the first bare word can only be the role (`millrace inspect FILE`). The
+//          profile's words stand where @PROFILE stood; what comes later overrides.
 // Errors   `unusable`, naming the word: unknown roles (with the nearest name), unknown EAL options, bare words that are
 //          no role, a second @PROFILE.
 // Tests    test/app/command_line_test.cpp

@@ -2,8 +2,7 @@
 //
 // Shape    a window is what the lcores did between two moments; everything printed is computed from it.
 // Units    Gbit/s counts frame bytes without FCS, preamble and gap. Where a mode reads no lengths (io), bytes are
-// packets
-//          times the mean length of sampled bursts, and marked "~".
+//          packets times the mean length of sampled bursts, and marked "~".
 // Threads  control thread. Tests  test/app/fwd_report_test.cpp
 #pragma once
 

@@ -20,7 +20,8 @@
 namespace millrace::app {
 namespace {
 
-// Enough for one burst of the longest records that a capture may hold (256 KiB in buffers of 2 KiB).
+// Enough for one burst of the longest records that net_pcap delivers (66 KiB in buffers of 2 KiB); longer ones are
+// read from the file itself.
 constexpr std::uint32_t capture_mbufs = 8191;
 
 struct inspect_options {

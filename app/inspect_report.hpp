@@ -1,8 +1,7 @@
 // app/inspect_report.hpp - where finished conversations go: rows for people, JSON lines, and the totals of the run.
 //
 // Shape    an observer of the analyzer. The table goes to stdout unless JSON does; then stdout holds JSON alone, and
-// what
-//          people read goes to stderr.
+//          what people read goes to stderr.
 // Heap     counted apart from the data path's: reporting allocates, in a watch of its own.
 // Errors   open() names the file. write failures stick and are told by finish().
 // Threads  the analyzer's. Tests  test/e2e/inspect_test.py

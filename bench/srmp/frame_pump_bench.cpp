@@ -2,9 +2,8 @@
 //
 // Args     the payload's bytes: 64, 4096, 65536; each frame's flags, sequence and lowest bits of length are its own.
 // Method   frames lie glued together in a few packets that stay in cache, as bytes just received do, and are appended
-// to
-//          the pipe again and again (a reference kept here brings them back). Small frames share a packet, the largest
-//          take two; appending and giving back is part of the time, also of the limits.
+//          to the pipe again and again (a reference kept here brings them back). Small frames share a packet, the
+//          largest take two; appending and giving back is part of the time, also of the limits.
 // Limits   the same bytes off the same pipe by a reader that knows their sizes beforehand: __limit_consume,
 // __limit_take. Heap     counted over the timed part; the counter `heap_calls` has to be 0.
 #include <array>

@@ -1,8 +1,7 @@
 // buf/block_pool.hpp - blocks of 1, 4 or 16 KiB for payload: each is an mbuf with that much data room.
 //
 // Shape    one mem::mempool_set of mbufs. A block leaves as a reset mbuf or as a buf::packet, is filled with append(),
-// is
-//          linked into chains and sent like any packet, and is back when that is freed: by put(), by a driver, by
+//          is linked into chains and sent like any packet, and is back when that is freed: by put(), by a driver, by
 //          anybody. 64 KiB blocks are no mbufs: buf/large_block_pool.hpp.
 // Units    blocks; sizes in bytes of data room, headroom not counted.
 // Owner    alloc(): the caller owns the block. put(): takes it. Every block is back before the pool dies.

@@ -1,8 +1,7 @@
 // buf/content.hpp - a file or other fixed bytes, loaded once into 64 KiB blocks and sent from there without a copy.
 //
 // Shape    blocks of a large_block_pool, filled on the control thread (load_file reads the file there: no system call
-// is
-//          ever made while it is being sent); content_source streams a range of it.
+//          is ever made while it is being sent); content_source streams a range of it.
 // Units    bytes.
 // Owner    content holds its blocks; packets made from it hold theirs too, so content may go while packets are out.
 //          A source borrows the content.

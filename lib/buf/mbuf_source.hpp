@@ -1,8 +1,8 @@
 // buf/mbuf_source.hpp - where a chain or pipe gets an mbuf from, whatever pool that is.
 //
 // Shape    a pool and two calls of it; made implicitly from any pool that has alloc(), alloc_bulk() and says its data
-// room
-//          (mem::packet_pool, buf::block_pool, a test's own). The indirect call is paid once a block, not once a byte.
+//          room (mem::packet_pool, buf::block_pool, a test's own). The indirect call is paid once a block, not once a
+//          byte.
 // Owner    nothing: the pool outlives it. Whoever allocates owns the mbuf.
 // Errors   alloc(): nullptr; alloc_bulk(): false and no mbuf; both always, when made from nothing.
 // Threads  those of the pool.

@@ -1,17 +1,16 @@
 // buf/pipe.hpp - a byte stream between one writer and one reader of one lcore: packets in, bytes out, nothing copied.
 //
 // Shape    the writer appends packets it owns, or writes copies, or fills spans and commits them; the reader looks at
-// the
-//          window of committed bytes, says how far it consumed and examined it, takes whole frames as chains, or hands
-//          out a limited_reader for one body. No thread, no coroutine: poll() says what there is, callbacks say when
-//          that changed. They are called last, on an edge only, and may call the pipe again; they must not destroy it.
+//          the window of committed bytes, says how far it consumed and examined it, takes whole frames as chains, or
+//          hands out a limited_reader for one body. No thread, no coroutine: poll() says what there is, callbacks say
+//          when that changed. They are called last, on an edge only, and may call the pipe again; they must not destroy
+//          it.
 // Units    bytes of payload. Accounted = unconsumed - examined: what the reader is waiting for does not count.
 // Flow     paused when accounted >= pause_bytes (or too many segments), open again when accounted < min(resume_bytes,
 //          pause_bytes). A reader about to wait un-pauses the pipe, so a frame longer than the mark cannot deadlock.
 //          The writer is asked to stop, not forced: append() takes everything, what it does with `paused` is its duty.
 // Owner    append() owns the packet whatever it answers (also when closed: freed). append(chain) and write() take
-// nothing
-//          when they answer `exhausted`. take() hands its bytes over. The pipe frees the rest on destruction.
+//          nothing when they answer `exhausted`. take() hands its bytes over. The pipe frees the rest on destruction.
 // Errors   flow for the writer, read_status for the reader; bad lengths are `false` and change nothing.
 // Limits   pause_segments bounds mbufs held by small packets; what is pinned beyond the marks is what the writer adds
 //          after being told `paused`.

@@ -6,8 +6,8 @@
 //          span; that is the one copy of such a body, into the block that is sent.
 // Owner    the context outlives the source. A block is its receiver's.
 // Errors   pull_status; end and failed are final, the others may be asked again. A source never waits: what it has not
-// yet
-//          (a file fed by the control thread, another stream) is `not_yet`. It makes no system call on the data path.
+//          yet (a file fed by the control thread, another stream) is `not_yet`. It makes no system call on the data
+//          path.
 // Threads  one lcore.
 // Tests    test/buf/stream_sender_test.cpp       Bench  bench/buf/stream_bench.cpp
 #pragma once

@@ -7,9 +7,8 @@
 // Units    bytes. The length is known beforehand, or the body goes to the source's end.
 // Owner    a block is the caller's. The source is borrowed.
 // Errors   a source that ends before a known length is `short_source`: the peer was promised more, so the caller resets
-// the
-//          stream or connection (srmp.md section 8, [ours]); never a silently short body. done, short_source and failed
-//          are final; the rest can be asked again. Bytes of the source beyond a known length are not read.
+//          the stream or connection (srmp.md section 8, [ours]); never a silently short body. done, short_source and
+//          failed are final; the rest can be asked again. Bytes of the source beyond a known length are not read.
 // Threads  one lcore.
 // Tests    test/buf/stream_sender_test.cpp       Bench  bench/buf/stream_bench.cpp
 #pragma once

@@ -3,8 +3,7 @@
 // Shape    pure but for files that devices name (a capture, a socket), which are looked at. Every failure says what was
 //          asked, what exists, and the command that mends it; every note is true, worth knowing and no obstacle.
 // Errors   `unusable` where the argument names what is not there (an lcore, an interface, a file); otherwise the
-// machine
-//          lacks something (hugepages, rights), which the run fails for. The most telling failure stands first.
+//          machine lacks something (hugepages, rights), which the run fails for. The most telling failure stands first.
 // Threads  control code.
 // Source   reference: EAL parameters of DPDK 22.11, the vdev guides. Tests  test/env/preflight_test.cpp
 #pragma once

@@ -1,10 +1,9 @@
 // mem/slot_pool.hpp - equal slots of one region, handed out and taken back by one lcore: what typed pools are made of.
 //
 // Shape    a stack of the addresses of free slots; no atomic read-modify-write, no lock, no heap. Slots are cut from
-// the
-//          region only when the stack is empty, so how many were ever cut is the high-water mark, at no cost. A free
-//          slot's first word holds a mark made of its address and a number of the pool: a give that finds the mark is a
-//          second give, a get that misses it was preceded by a write (mem/pool_fault.hpp).
+//          the region only when the stack is empty, so how many were ever cut is the high-water mark, at no cost. A
+//          free slot's first word holds a mark made of its address and a number of the pool: a give that finds the mark
+//          is a second give, a get that misses it was preceded by a write (mem/pool_fault.hpp).
 // Units    slots of slot_bytes(); at least 16 bytes, a multiple of 8.
 // Owner    the pool owns the memory; get() hands a slot out until put(). All are back when the pool dies, or the
 //          checked build ends there with their number. A region of EAL must die before EAL does.

@@ -1,7 +1,6 @@
 // pipeline/stage_mac.hpp - Ethernet addresses rewritten in a whole burst: macswap and mac.
 //
-// Shape    each packet's first 16 bytes are loaded once, shuffled or blended, stored once; the mbuf itself is only
-// read.
+// Shape    each packet's first 16 bytes are loaded once, shuffled or blended, stored once; the mbuf is only read.
 //          Frames shorter than an Ethernet header are dropped (l2_truncated); that leaves holes, which are closed.
 // Owner    the burst keeps what is not dropped. Answers the bytes that stay in it.
 // Errors   none but the drops. Threads  one lcore.

@@ -3,9 +3,8 @@
 // Shape    classify() takes a frame that decode_fast() understood and answers one class; a datagram with several QUIC
 //          packets has the class of its first, and all of them are parsed and counted.
 // Rules    SRMP has no magic: a datagram to or from the SRMP port is SRMP when frames fill it exactly. A QUIC short
-// header
-//          looks like a quarter of all random bytes: it counts as one to or from a QUIC port only. Long headers and
-//          gQUIC are judged by their bytes on any port.
+//          header looks like a quarter of all random bytes: it counts as one to or from a QUIC port only. Long headers
+//          and gQUIC are judged by their bytes on any port.
 // Units    packets.
 // Errors   none: what is broken above L4 is a class of its own, it is not dropped here.
 // Source   RFC 8999, RFC 9000 17, docs/rfc; the SRMP sheet 1. Tests  test/pipeline/traffic_class_test.cpp

@@ -1,8 +1,7 @@
 // rpc/client.hpp - calls to a peer: laid into datagrams, their replies read.
 //
 // Shape    call_method() names a method and writes its arguments where they are sent from; reply_of() reads the frame
-// that came
-//          back; both on top of an srmp::datagram_client, which numbers, matches and times out.
+//          that came back; both on top of an srmp::datagram_client, which numbers, matches and times out.
 // Rules    success is a reply, or an error reply whose code is 0 or 200. A stream ends with a success that has no data,
 //          or with an error. A name in a reply is not compared with the call's.
 // Owner    nothing. Errors  call_method(): those of the datagram client. reply_of(): outcome `malformed`.

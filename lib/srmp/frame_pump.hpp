@@ -1,18 +1,17 @@
 // srmp/frame_pump.hpp - the frames of one connection, taken off a pipe: header first, or whole.
 //
 // Shape    next_header() delivers a header as soon as its 4 or 8 bytes are there and binds body() to exactly the
-// payload
-//          that follows, arrived or not. next_whole() waits for the last byte and cuts the frame out, uncopied. Either
-//          first drains what the last body's reader left, so that the next header is never a piece of a payload. Both
-//          may be mixed. Call again until the answer is not `ready`; after `wait`, when the pipe's on_readable fires.
+//          payload that follows, arrived or not. next_whole() waits for the last byte and cuts the frame out, uncopied.
+//          Either first drains what the last body's reader left, so that the next header is never a piece of a payload.
+//          Both may be mixed. Call again until the answer is not `ready`; after `wait`, when the pipe's on_readable
+//          fires.
 // Units    bytes.
 // Owner    borrows the pipe, which outlives it, and is its only reader (body() reads for it). A whole frame belongs to
 //          the caller and keeps its mbufs alive. Nothing is allocated.
 // Limits   a payload above the mode's ceiling is malformed: 16 MiB whole, 2^31 - 1 streamed, unless told otherwise.
 //          A frame longer than the pipe's pause mark is no deadlock: who waits for it un-pauses the pipe.
 // Errors   pump_status. malformed is final: no later boundary is guessed. The connection is then to be closed, after
-// what
-//          is queued for it was sent.
+//          what is queued for it was sent.
 // Threads  one lcore.
 // Tests    test/srmp/frame_pump_test.cpp     Bench  bench/srmp/frame_pump_bench.cpp
 #pragma once

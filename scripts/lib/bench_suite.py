@@ -15,7 +15,9 @@ import bench_report
 import builds
 
 # What a case may have beside its times: its own counters are kept as well, these are not.
-NOT_KEPT = ('family_index', 'per_family_instance_index', 'repetitions', 'threads', 'aggregate_name', 'aggregate_unit')
+# What no reader of ours looks at; a report of all rooms holds thousands of repetitions, and baselines are kept in git.
+NOT_KEPT = ('family_index', 'per_family_instance_index', 'repetitions', 'threads', 'aggregate_name', 'aggregate_unit',
+            'run_name', 'run_type', 'iterations', 'real_time', 'items_per_second', 'bytes_per_second')
 # Of Google Benchmark's context; it also names the host and the binary's folder.
 KEPT_CONTEXT = ('caches', 'mhz_per_cpu', 'cpu_scaling_enabled')
 DIGITS = 6
@@ -102,7 +104,7 @@ def short(value):
 def entry_of(case, room, index):
     """One repetition as our report keeps it."""
     name = case.get('run_name', case['name'])
-    kept = {'name': name, 'run_name': name, 'room': room, 'run_type': 'iteration', 'repetition_index': index}
+    kept = {'name': name, 'room': room, 'repetition_index': index}
     for key, value in case.items():
         if key not in NOT_KEPT and key not in kept:
             kept[key] = short(value)

@@ -2,8 +2,7 @@
 // it is given back, so that AddressSanitizer sees every use after that, and a leak is its leak.
 //
 // Shape    a mempool of our own operations behind DPDK's inline calls; fits buf::mbuf_source. Include in one source of
-// a
-//          binary (it registers the operations).
+//          a binary (it registers the operations).
 // Limits   `most` mbufs at a time, then exhausted. A give-back that is not clean (linked, shared, twice) aborts.
 #pragma once
 

@@ -2,9 +2,8 @@
 // frame.
 //
 // Args     the payload's bytes: 64, 4096, 65536 (the last in the long form, as there). Sequence, flags and the lowest
-// bits
-//          of the length differ from one frame to the next, so that neither the compiler nor the branch predictor knows
-//          the answer; _mixed rows draw the form at random too.
+//          bits of the length differ from one frame to the next, so that neither the compiler nor the branch predictor
+//          knows the answer; _mixed rows draw the form at random too.
 // Limits   __limit_load reads (or writes) the same bytes from the same places and does nothing else.
 #include <benchmark/benchmark.h>
 

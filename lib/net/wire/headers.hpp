@@ -1,8 +1,7 @@
 // net/wire/headers.hpp - headers written: Ethernet, VLAN, IPv4, IPv6, UDP, TCP, and the frame they make together.
 //
 // Shape    one struct a header, one emit() each; emit_frame_headers() writes a whole stack for a payload that the
-// caller
-//          keeps elsewhere, emit_frame() the payload too. Checksums are filled.
+//          caller keeps elsewhere, emit_frame() the payload too. Checksums are filled.
 // Units    sizes are bytes; numbers in host order.
 // Owner    nothing.
 // Errors   false: no room, or a field that the header cannot say (a size beyond 65535, addresses of the wrong family,

@@ -1,8 +1,7 @@
 // srmp/wire/frame.hpp - whole frames: cut from bytes already there, and built into room.
 //
 // Shape    parse_frame() is resumable like parse_header(): done when header and payload are all there, need_more with
-// the
-//          bytes needed in all (the header's first, the frame's once the header is known), or malformed.
+//          the bytes needed in all (the header's first, the frame's once the header is known), or malformed.
 // Units    bytes, counted from the front of the frame.
 // Owner    nothing; a payload is a view into the bytes handed in.
 // Limits   `ceiling` is the largest payload accepted: default_ceiling where frames are kept whole, max_payload where

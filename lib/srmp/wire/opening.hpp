@@ -3,15 +3,12 @@
 // Shape    feed the stream's bytes in order until the answer is not `undecided`; it then stays what it is, whatever
 //          arrives later. Nothing is consumed: the chosen protocol reads from the first byte.
 // Rules    a method token of RFC 9110 9 (or the preface of HTTP/2) and a blank: HTTP. A GET is watched to the end of
-// its
-//          head: with an "Upgrade" field that names websocket and a "Sec-WebSocket-Key" it is WebSocket. All else:
+//          its head: with an "Upgrade" field that names websocket and a "Sec-WebSocket-Key" it is WebSocket. All else:
 //          SRMP.
 // Why      no frame of SRMP is lost to this: a token read as a header is a one-way message of more than 8,000 bytes,
-// which
-//          no known peer opens with; and no proper prefix of a token is a whole frame.
+//          which no known peer opens with; and no proper prefix of a token is a whole frame.
 // Limits   a GET whose head is longer than max_opening_head is HTTP, whose own limits then apply. No byte is kept or
-// seen
-//          twice; the work is linear.
+//          seen twice; the work is linear.
 // Owner    nothing. Errors  none: any bytes are one of the three.
 // Tests    test/srmp/wire/opening_test.cpp (vector S22, R1, R18), test/fuzz/srmp_stream_fuzz.cpp
 #pragma once

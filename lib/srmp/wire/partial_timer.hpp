@@ -1,8 +1,7 @@
 // srmp/wire/partial_timer.hpp - how long a peer may leave a frame unfinished; then the connection is closed.
 //
 // Why      SRMP has no magic, so a boundary once lost is lost for good: bytes thrown away would make the middle of a
-// frame
-//          look like a header. This timer therefore only ever ends the connection; it never drops bytes.
+//          frame look like a header. This timer therefore only ever ends the connection; it never drops bytes.
 // Shape    two limits from the first byte of an unfinished frame: `stall` between arrivals, `whole` for all of it. A
 //          streamed payload is bounded by the stall alone, so its owner sets whole to 0.
 // Units    whatever `now` counts (a loop passes TSC ticks, tests microseconds); all of one timer in the same unit.

@@ -2,12 +2,10 @@
 // out.
 //
 // Shape    next() takes bytes off the front of `in` and answers one event; call it until it says need_more. Payloads
-// are
-//          unmasked in place and handed out as views of `in`: nothing is copied but headers and control payloads that
-//          are cut, and control payloads always.
+//          are unmasked in place and handed out as views of `in`: nothing is copied but headers and control payloads
+//          that are cut, and control payloads always.
 // Rules    the messages, control frames and the final failure are the same however the bytes are cut; only the number
-// of
-//          pieces of a message differs.
+//          of pieces of a message differs.
 // Units    bytes.
 // Limits   read_rules (one frame), max_message (one message), 125 bytes of control payload.
 // Owner    the caller owns `in`, holds it alone while it is masked, and keeps it as long as it uses a piece. A control

@@ -1,8 +1,7 @@
 // ws/wire/utf8.hpp - is this text UTF-8? Asked piece by piece, in whatever pieces it arrives.
 //
 // Shape    on_bytes() judges the next piece; is_complete() says whether the text may end here, which it may not inside
-// a
-//          character. Once false, on_bytes() stays false until reset().
+//          a character. Once false, on_bytes() stays false until reset().
 // Rules    no overlong form, no surrogate, nothing above U+10FFFF: a text is refused at the latest with the piece that
 //          holds the first byte no valid text can have there.
 // Owner    nothing. Errors  false.
