@@ -26,6 +26,7 @@ CATEGORIES = [
     ('default', 15.0, re.compile(r'')),
 ]
 LEAST_REPETITIONS = 3
+LEAST_STARTS = 3  # of a binary, before they are compared one by one
 # A machine's mood, seen on the raw limits, which are none of our code: as many of them have to be in both reports, and
 # beyond that much it is no mood any more but another machine, or a report that was meddled with.
 LEAST_LIMITS_FOR_DRIFT = 5
@@ -42,6 +43,7 @@ class Measured:
     """Repetitions of one benchmark: nanoseconds an iteration of CPU time."""
     times: list
     room: str = ''
+    starts: list = field(default_factory=list)  # of each time: in which start of the binary it was taken; [] if unknown
     heap_calls: float = None  # the most that a repetition counted, of those that count them
 
     @property
@@ -54,6 +56,12 @@ class Report:
     context: dict
     cases: dict  # name -> Measured
     trouble: list = field(default_factory=list)  # what scripts/bench could not measure
+
+    @property
+    def partial(self):
+        """Whether it was asked for a part of the suite only."""
+        settings = self.context.get('settings')
+        return isinstance(settings, dict) and bool(settings.get('filter') or settings.get('some_rooms'))
 
     @property
     def machine(self):
@@ -72,7 +80,7 @@ class Verdict:
     new: float = 0.0
     change: float = 0.0   # per cent; above 0 is slower
     spread: float = 0.0   # per cent; the larger of the two reports
-    word: str = 'ok'      # ok | faster | REGRESSION | noisy | few | new | missing | no limit
+    word: str = 'ok'      # ok | faster | REGRESSION | noisy | few | new | missing | left out | no limit
 
 
 def category_of(name):
@@ -94,6 +102,8 @@ def load(path):
             name = re.sub(r'/(repeats|min_time|iterations):[^/]*', '', entry.get('run_name', entry['name']))
             case = cases.setdefault(name, Measured([], entry.get('room', '')))
             case.times.append(entry['cpu_time'] * SCALE[entry['time_unit']])
+            if 'start' in entry:
+                case.starts.append(int(entry['start']))
             if 'heap_calls' in entry:
                 case.heap_calls = max(case.heap_calls or 0.0, entry['heap_calls'])
         context = document['context']
@@ -144,9 +154,28 @@ def spread_of(values):
     return 100.0 * (high - low) / statistics.median(values)
 
 
-def judge_values(verdict, base, new, floor_change):
+def by_start(values, case):
+    """The median of each start of the binary; [] when the report does not say which value is of which start."""
+    if len(case.starts) != len(case.times):
+        return []
+    groups = {}
+    for value, start in zip(values, case.starts):
+        groups.setdefault(start, []).append(value)
+    return [statistics.median(group) for group in groups.values()]
+
+
+def apart(slower, faster):
+    """Whether every start of the one is slower than every start of the other. With too few starts nobody can say, and
+    nothing is contradicted."""
+    if min(len(slower), len(faster)) < LEAST_STARTS:
+        return True
+    return min(slower) > max(faster)
+
+
+def judge_values(verdict, base, new, floor_change, starts=((), ())):
     """`floor_change`: per cent by which the fastest repetitions moved. Noise only ever adds time, so a change of the code
-    shows in them as well; half the threshold is enough there, because the fastest of few is a rough figure."""
+    shows in them as well; half the threshold is enough there, because the fastest of few is a rough figure.
+    `starts`: what each start of the binary gave, of both."""
     verdict.base = statistics.median(base)
     verdict.new = statistics.median(new)
     verdict.change = change_of(verdict.base, verdict.new)
@@ -156,7 +185,9 @@ def judge_values(verdict, base, new, floor_change):
     elif verdict.spread > verdict.threshold:
         verdict.word = 'noisy'
     elif abs(verdict.change) > verdict.threshold:
-        confirmed = floor_change * (1 if verdict.change > 0 else -1) > verdict.threshold / 2
+        slower = verdict.change > 0
+        confirmed = floor_change * (1 if slower else -1) > verdict.threshold / 2
+        confirmed = confirmed and (apart(starts[1], starts[0]) if slower else apart(starts[0], starts[1]))
         moved = 'REGRESSION' if verdict.change > 0 else 'faster'
         verdict.word = moved if confirmed else 'noisy'
     return verdict
@@ -186,7 +217,7 @@ def compare(base, new):
             continue
         category, threshold = category_of(name)
         if name not in new.cases or name not in base.cases:
-            word = 'missing' if name not in new.cases else 'new'
+            word = 'new' if name in new.cases else 'left out' if new.partial else 'missing'
             verdicts.append(Verdict(name, '-', category, threshold, word=word))
             continue
         judged = False
@@ -195,16 +226,18 @@ def compare(base, new):
             if what not in new_limits:
                 continue
             judged = True
-            verdicts.append(judge_values(Verdict(name, what, category, threshold),
-                                         ratios(base.cases[name], base.cases[limit]),
-                                         ratios(new.cases[name], new.cases[new_limits[what]]),
+            old_ratios = ratios(base.cases[name], base.cases[limit])
+            new_ratios = ratios(new.cases[name], new.cases[new_limits[what]])
+            verdicts.append(judge_values(Verdict(name, what, category, threshold), old_ratios, new_ratios,
                                          change_of(floor(base.cases[name], base.cases[limit]),
-                                                   floor(new.cases[name], new.cases[new_limits[what]]))))
+                                                   floor(new.cases[name], new.cases[new_limits[what]])),
+                                         (by_start(old_ratios, base.cases[name]), by_start(new_ratios, new.cases[name]))))
         if one_machine:
             judged = True
-            verdicts.append(judge_values(Verdict(name, 'time', category, threshold),
-                                         [time * drift for time in base.cases[name].times], new.cases[name].times,
-                                         change_of(min(base.cases[name].times) * drift, min(new.cases[name].times))))
+            old_times, new_times = [time * drift for time in base.cases[name].times], new.cases[name].times
+            verdicts.append(judge_values(Verdict(name, 'time', category, threshold), old_times, new_times,
+                                         change_of(min(old_times), min(new_times)),
+                                         (by_start(old_times, base.cases[name]), by_start(new_times, new.cases[name]))))
         if not judged:
             verdicts.append(Verdict(name, '-', category, threshold, word='no limit'))
     return verdicts

@@ -101,10 +101,10 @@ def short(value):
     return float(f'{value:.{DIGITS}g}') if isinstance(value, float) else value
 
 
-def entry_of(case, room, index):
-    """One repetition as our report keeps it."""
+def entry_of(case, room, index, start):
+    """One repetition as our report keeps it; `start` counts the starts of its binary."""
     name = case.get('run_name', case['name'])
-    kept = {'name': name, 'room': room, 'repetition_index': index}
+    kept = {'name': name, 'room': room, 'repetition_index': index, 'start': start}
     for key, value in case.items():
         if key not in NOT_KEPT and key not in kept:
             kept[key] = short(value)
@@ -118,8 +118,9 @@ def merge(parts, order=()):
     An entry with an error is left out and named. Cases stand as in `order`, others behind them as they came: a report
     that ran in random order is the same report.
     """
-    entries, wrong, owner, count = [], [], {}, {}
+    entries, wrong, owner, count, starts = [], [], {}, {}, {}
     for room, document in parts:
+        starts[room] = starts.get(room, -1) + 1
         for case in document.get('benchmarks', []):
             if case.get('run_type', 'iteration') != 'iteration':
                 continue
@@ -131,7 +132,7 @@ def merge(parts, order=()):
                 wrong.append(f'{room}/{name}: {owner[name]} has a case of this name, too')
                 continue
             count[name] = count.get(name, 0) + 1
-            entries.append(entry_of(case, room, count[name] - 1))
+            entries.append(entry_of(case, room, count[name] - 1, starts[room]))
     place = {name: i for i, name in enumerate(dict.fromkeys([*order, *owner]))}
     entries.sort(key=lambda e: place[e['name']])
     return entries, list(dict.fromkeys(wrong))
