@@ -121,6 +121,40 @@ class Gate(unittest.TestCase):
         self.assertIn('noisy', text)
         self.assertNotIn('REGRESSION', text)
 
+    def started(self, times, machine, by_start):
+        """A report of three starts; `by_start`: what each multiplies the time of pipe/1 by."""
+        made = report(times, machine, mood=(1.0, 1.01) * len(by_start))
+        for entry in made['benchmarks']:
+            if 'repetition_index' in entry:
+                entry['start'] = entry['repetition_index'] // 2
+                if entry['name'] == 'pipe/1':
+                    entry['cpu_time'] *= by_start[entry['start']]
+        return made
+
+    def test_a_change_that_one_start_of_the_binary_contradicts_is_noise(self):
+        times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}
+        base = self.started(times, 'a', (1.0, 1.0, 1.0, 1.07))
+        lucky = self.started(times, 'b', (1.06, 1.13, 1.14, 1.13))  # its first start is faster than the base's last
+        code, text = self.run_gate(base, lucky)
+        self.assertIn('1 noisy', text)
+        self.assertEqual(code, 1)  # nothing else could be judged
+        slower = self.started(times, 'b', (1.08, 1.13, 1.14, 1.13))
+        code, text = self.run_gate(base, slower)
+        self.assertIn('1 REGRESSION', text)
+        self.assertEqual(code, 1)
+        self.assertIn('1 faster', self.run_gate(slower, base)[1])
+        self.assertIn('1 noisy', self.run_gate(lucky, base)[1])
+
+    def test_what_a_filter_left_out_is_not_missing(self):
+        base = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0, 'other/1': 1.0})
+        new = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0})
+        for settings, word, strict in (({}, 'missing', 1), ({'filter': 'pipe'}, 'left out', 0),
+                                       ({'filter': None, 'some_rooms': True}, 'left out', 0)):
+            new['context']['settings'] = settings
+            code, text = self.run_gate(base, new, '--strict')
+            self.assertIn(f'1 {word}', text)
+            self.assertEqual(code, strict, text)
+
     def test_noise_that_both_share_cancels_in_the_ratio(self):
         times = {'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0}
         slower = {'pipe/1': 15.0, 'pipe__limit_memcpy/1': 5.0}
@@ -170,7 +204,6 @@ class Gate(unittest.TestCase):
                                'absent.json'], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn('absent.json', done.stderr)
-
 
     def test_a_report_with_a_binary_that_crashed_fails(self):
         good = report({'pipe/1': 10.0, 'pipe__limit_memcpy/1': 5.0})
