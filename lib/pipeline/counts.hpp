@@ -23,6 +23,7 @@ enum class count : std::uint8_t {
   rx_bytes,          // where the mode reads lengths
   tx_bytes,          // the same
   originated_pkts,   // made here: seeds and generated frames
+  delivered_pkts,    // consumed here, for what they were meant
   held_pkts,         // still queued in rings of this process at the end
   tx_retries,        // further tries after a transmit took only a part
   ungenerated_pkts,  // frames that txonly or flowgen could not make, the pool being empty
@@ -67,10 +68,10 @@ struct figures {
   // What happened since `earlier`, a reading of the same counters.
   [[nodiscard]] figures since(const figures& earlier) const noexcept;
 
-  // design, Loop: every packet is sent, kept or dropped with a reason.
+  // design, Loop: every packet is sent, consumed, kept or dropped with a reason.
   [[nodiscard]] bool is_conserved() const noexcept {
     return (*this)[count::rx_pkts] + (*this)[count::originated_pkts] ==
-           (*this)[count::tx_pkts] + (*this)[count::held_pkts] + dropped();
+           (*this)[count::tx_pkts] + (*this)[count::delivered_pkts] + (*this)[count::held_pkts] + dropped();
   }
 };
 
