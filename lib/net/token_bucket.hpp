@@ -25,14 +25,15 @@ class token_bucket {
         full_ns_(ns_per_token_ * std::max(limit.burst, 1u)),
         credit_ns_(full_ns_) {}
 
-  [[nodiscard]] bool take(std::uint64_t now) noexcept {
+  // All of `tokens`, or none.
+  [[nodiscard]] bool take(std::uint64_t now, std::uint64_t tokens = 1) noexcept {
     if (ns_per_token_ == 0) return true;
     if (now > last_ns_) {
       credit_ns_ = std::min(full_ns_, credit_ns_ + std::min(now - last_ns_, full_ns_));
       last_ns_ = now;
     }
-    if (credit_ns_ < ns_per_token_) return false;
-    credit_ns_ -= ns_per_token_;
+    if (tokens > credit_ns_ / ns_per_token_) return false;
+    credit_ns_ -= ns_per_token_ * tokens;
     return true;
   }
 };

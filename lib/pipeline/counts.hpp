@@ -37,7 +37,9 @@ enum class count : std::uint8_t {
   // sampled passes, one of sample_stride: where the cycles went, and how long packets are
   staged_pkts,
   staged_rx_cycles,
+  staged_classify_cycles,  // of loops with hosts and services, whose work is the services'
   staged_work_cycles,
+  staged_timer_cycles,  // the same
   staged_tx_cycles,
   sampled_bytes,
   end_

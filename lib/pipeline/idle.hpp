@@ -27,6 +27,7 @@ struct idle_step {
 inline constexpr std::uint32_t spin_passes = 256;
 inline constexpr std::uint32_t pause_passes = 4096;  // some 100 to 200 us
 inline constexpr std::uint32_t longest_sleep_us = 100;
+inline constexpr std::uint32_t wakeup_us = 60;  // what the kernel adds to a sleep, and a little more
 
 [[nodiscard]] constexpr idle_step idle_step_after(std::uint32_t empty_run, idle_policy policy) noexcept {
   if (policy == idle_policy::poll) return {};
@@ -45,11 +46,13 @@ class idler {
   explicit idler(idle_policy policy) noexcept : policy_(policy) {}
 
   void on_work() noexcept { empty_run_ = 0; }
-  void on_empty() noexcept {
+  // `free_ns`: until something is due. A sleep that could last longer is none.
+  void on_empty(std::uint64_t free_ns = UINT64_MAX) noexcept {
     if (empty_run_ < UINT32_MAX) ++empty_run_;
     const idle_step step = idle_step_after(empty_run_, policy_);
-    if (step.pause) env::pause();
-    if (step.sleep_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(step.sleep_us));
+    const bool sleeps = step.sleep_us != 0 && free_ns / 1000 > std::uint64_t{step.sleep_us} + wakeup_us;
+    if (step.pause || (step.sleep_us != 0 && !sleeps)) env::pause();
+    if (sleeps) std::this_thread::sleep_for(std::chrono::microseconds(step.sleep_us));
   }
 };
 

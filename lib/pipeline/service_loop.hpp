@@ -24,8 +24,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "mem/quiescence.hpp"
+#include "env/tsc_clock.hpp"
 #include "pipeline/idle.hpp"
+#include "pipeline/loop_meter.hpp"
 #include "pipeline/udp_service.hpp"
 #include "port/mailbox.hpp"
 
@@ -52,7 +53,6 @@ class service_loop {
  public:
   static constexpr unsigned turns_per_slice = 256;
   static constexpr unsigned max_interfaces = 16;
-  static constexpr unsigned max_ports = 32;
 
   [[nodiscard]] static base::result<std::unique_ptr<service_loop>> make(const loop_settings& settings,
                                                                         std::span<const loop_interface> interfaces,
@@ -86,20 +86,48 @@ class service_loop {
   [[nodiscard]] figures total() const noexcept;
 
  private:
-  struct way;    // an interface: port, host, output
-  struct group;  // a service, and what it gets of the burst
-  struct news;   // between loops whose hosts share interfaces
+  struct way;            // an interface: port, host, output
+  struct neighbourhood;  // the loops whose hosts share our interfaces
+  static constexpr unsigned max_services = 16;
 
+  [[nodiscard]] service_turn make_turn(std::uint64_t now_ns) noexcept { return {now_ns, outputs_, counters_.drops}; }
+  void start_hosts(std::uint64_t now_ns) noexcept;
   template <class Meter>
   unsigned pass(Meter& meter) noexcept;
   template <class Meter>
-  unsigned serve(way& w, Meter& meter) noexcept;
+  unsigned receive(way& w, Meter& meter, std::uint64_t now_ns) noexcept;
+  void judge(way& w, std::uint64_t now_ns) noexcept;
+  void hand_over(std::uint64_t now_ns) noexcept;
+  void hand_over_mixed(service_turn& turn) noexcept;
+  void keep_time(std::uint64_t now_ns) noexcept;
+  void exchange_news(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] unsigned transmit() noexcept;
+  [[nodiscard]] std::uint64_t next_due_ns() const noexcept;
+  [[nodiscard]] bool is_quiet() const noexcept;
+  void after(unsigned moved) noexcept;
+  void measured_turn() noexcept;
 
   loop_settings settings_;
   mem::packet_pool* pool_;
+  env::tsc_clock clock_;
+  idler idler_;
+  std::uint64_t stamp_cycles_;
+  interruption_limit limit_;
+  bool started_ = false;
+  std::uint64_t turn_ns_ = 0;  // the time of the turn that runs, or ran last
   std::vector<std::unique_ptr<way>> ways_;
-  std::vector<std::unique_ptr<group>> groups_;
+  std::vector<udp_output*> outputs_;  // of ways_, as services see them
+  std::vector<udp_service*> services_;
+  std::unique_ptr<neighbourhood> neighbours_;  // none: this loop is alone
   lcore_counters counters_;
+  unsigned arrived_ = 0;  // of arrivals_
+  bool mixed_ = false;    // they are for more than one service
+  buf::burst rx_;
+  std::array<udp_arrival, buf::burst::capacity> arrivals_;
+  std::array<std::uint8_t, buf::burst::capacity> service_of_;
+  std::array<udp_arrival, buf::burst::capacity> sorted_;
+  std::array<std::uint8_t, 65536> service_at_{};  // by UDP port: index into services_ and 1; 0: nobody
+  std::array<std::uint8_t, 65536> scratch_;       // a chain as one run
 };
 
 }  // namespace millrace::pipeline

@@ -8,8 +8,9 @@
 // Units    bytes of UDP payload; ns of the loop's clock.
 // Owner    the output owns the packet that is open and those that wait. Host, pool and counters are the loop's.
 // Rules    a packet that the transmit ring refused stays queued, in order, and is tried again every turn; after
-//          patience_ns of refusals all that wait are dropped (tx_ring_full). While packets wait, the loop receives
-//          nothing from this interface: what cannot be answered is not taken in.
+//          patience_ns of refusals all that wait are dropped (tx_ring_full). While fewer than `reserve_pkts` places
+//          are left, the loop receives nothing from this interface: what could not be answered is not taken in. (Not
+//          sooner: two programs that stop listening while they wait for each other to listen wait for ever.)
 // Errors   open(): empty when no buffer is free or the queue is full of what the ring refuses. close(), send(): what
 // the
 //          host said of it; all but `ready` is counted and freed here.
@@ -32,6 +33,7 @@ struct output_settings {
 
 class udp_output {
   static constexpr unsigned refill_pkts = 32;
+  static constexpr unsigned reserve_pkts = 64;       // for the answers to one burst
   static constexpr unsigned transmit_at_pkts = 256;  // half the queue: a service that says much is sent in between
 
   output_settings settings_;
@@ -48,8 +50,10 @@ class udp_output {
   net::packet_sink frames_;
 
   [[nodiscard]] bool take_fresh() noexcept;
-  net::tx_what settle(const net::tx_answer& answer, buf::packet one) noexcept;
-  void mark_offloads() noexcept;
+  [[nodiscard]] bool enqueue(buf::packet one) noexcept;
+  net::tx_what refuse(stats::drop_reason why) noexcept;
+  void request_checksums(rte_mbuf* m, base::ip_family family, std::size_t headers) const noexcept;
+  void count_frames() noexcept;
 
  public:
   udp_output(const output_settings& settings, net::host& host, mem::packet_pool& pool,
@@ -72,8 +76,10 @@ class udp_output {
   net::tx_what send(const net::udp_flow& flow, base::byte_view payload) noexcept;
 
   [[nodiscard]] std::size_t max_payload() const noexcept { return pool_->data_room(); }
-  // Packets that may be opened before open() has to transmit, or refuse: how much a generator may say at once.
-  [[nodiscard]] unsigned room() const noexcept { return queue_.room(); }
+  // How many packets a generator may open now, so that there is room for answers as well.
+  [[nodiscard]] unsigned room() const noexcept {
+    return queue_.room() > reserve_pkts ? queue_.room() - reserve_pkts : 0;
+  }
   [[nodiscard]] net::host& host() noexcept { return *host_; }
   [[nodiscard]] net::frame_sink& frames() noexcept { return frames_; }
 
@@ -81,8 +87,8 @@ class udp_output {
   void begin_turn(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   // Sends what is queued, as much as the ring takes; answers how many packets went.
   unsigned transmit() noexcept;
-  // Whether the ring refused packets that still wait.
-  [[nodiscard]] bool is_blocked() const noexcept { return refused_since_ns_ != 0; }
+  // Whether what the ring refuses leaves no room for answers.
+  [[nodiscard]] bool is_blocked() const noexcept { return refused_since_ns_ != 0 && queue_.room() < reserve_pkts; }
   [[nodiscard]] unsigned waiting() const noexcept { return queue_.size(); }
   // What waits is dropped (shutdown).
   void abandon() noexcept;

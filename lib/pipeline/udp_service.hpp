@@ -30,6 +30,14 @@ struct udp_arrival {
 struct service_turn {
   std::uint64_t now_ns;
   std::span<udp_output* const> outputs;  // one an interface of the loop
+  stats::drop_counters& drops;
+  unsigned refused = 0;
+
+  // One of the arrivals was not taken for what it was meant: a drop, not a delivery.
+  void refuse(stats::drop_reason why) noexcept {
+    drops.add(why);
+    ++refused;
+  }
 };
 
 class udp_service {

@@ -55,14 +55,6 @@ class datagram_service {
   bool aimed_ = false;
   server_counters count_;
 
-  void turn_to(const conversation& between) noexcept {
-    batch_.flush();
-    between_ = between;
-    aimed_ = true;
-    sink_.aim(between);
-    if constexpr (requires { handler_.begin(between); }) handler_.begin(between);
-  }
-
  public:
   datagram_service(Sink& sink, Handler& handler, const service_settings& settings) noexcept
       : sink_(sink),
@@ -72,8 +64,19 @@ class datagram_service {
   datagram_service(const datagram_service&) = delete;
   datagram_service& operator=(const datagram_service&) = delete;
 
+  // Ends the conversation before, if this is another one, and aims the sink at it. on_datagram() does so by itself:
+  // this is for who has something to tell the sink in between.
+  void turn_to(const conversation& between) noexcept {
+    if (aimed_ && between == between_) return;
+    batch_.flush();
+    between_ = between;
+    aimed_ = true;
+    sink_.aim(between);
+    if constexpr (requires { handler_.begin(between); }) handler_.begin(between);
+  }
+
   datagram_end on_datagram(const conversation& between, base::byte_view bytes) noexcept {
-    if (!aimed_ || between != between_) turn_to(between);
+    turn_to(between);
     return serve_datagram(bytes, handler_, batch_, settings_.peers, count_);
   }
 
@@ -85,7 +88,7 @@ class datagram_service {
 
   // For pushes: frames to `between` in the same batch, e.g. rpc::push(service.batch_to(between), ...).
   [[nodiscard]] frame_batch<Sink>& batch_to(const conversation& between) noexcept {
-    if (!aimed_ || between != between_) turn_to(between);
+    turn_to(between);
     return batch_;
   }
 

@@ -22,7 +22,8 @@
 
 namespace millrace::srmp {
 
-// open() lends room for one datagram's payload, at least the batch's batch_bytes; empty when no buffer is free.
+// open() lends room for one datagram's payload, at least the batch's batch_bytes; empty when no buffer is free. A sink
+// that has open_large(size) lends room for a frame too large for open()'s there; what open() lent is given back first.
 // close(size) takes it back: the first `size` bytes are to be sent; 0: nothing was written, keep or free the buffer.
 template <class Sink>
 concept datagram_sink = requires(Sink& sink, std::size_t size) {
@@ -55,6 +56,12 @@ class frame_batch {
   [[nodiscard]] bool make_room(std::size_t size) noexcept {
     if (used_ != 0 && used_ + size > batch_bytes_) close();
     if (room_.empty()) room_ = sink_.open();
+    if constexpr (requires { sink_.open_large(size); }) {
+      if (size > room_.size() && used_ == 0 && !room_.empty()) [[unlikely]] {
+        sink_.close(0);
+        room_ = sink_.open_large(size);
+      }
+    }
     return size <= room_.size() - used_;
   }
   [[nodiscard]] lost_frame reason() const noexcept {
