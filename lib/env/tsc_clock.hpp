@@ -3,7 +3,7 @@
 // Shape    now_ns() reads the counter and scales it: some 12 ns, no system call. All clocks of a process agree.
 // Units    ns since the machine started counting; never 0 in practice, and never backwards on one CPU with an invariant
 //          TSC.
-// Threads  a value; copy it freely. Tests  test/env/clock_test.cpp
+// Threads  a value; copy it freely. Tests  test/env/tsc_clock_test.cpp
 #pragma once
 
 #include "env/clock.hpp"
