@@ -73,6 +73,7 @@ class load_messages {
 
   [[nodiscard]] std::size_t size() const noexcept { return image_.size(); }  // of every payload
   [[nodiscard]] bool is_one_way() const noexcept { return ask_ == load_ask::one_way; }
+  [[nodiscard]] bool is_raw() const noexcept { return ask_ == load_ask::echo || ask_ == load_ask::one_way; }
 
   // `room` holds size() bytes.
   void write(base::byte_span room, load_stamp stamp) const noexcept {

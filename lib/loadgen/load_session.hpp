@@ -331,14 +331,16 @@ void load_session<Way>::sweep(Way& way, std::uint64_t now) noexcept {
 template <class Way>
 template <class Batch>
 bool load_session<Way>::ask_one(Batch& batch, connection& c, load_stamp stamp, std::uint64_t now) noexcept {
+  // A raw knock is empty: what is cut into fragments may be more than waits for a neighbour.
+  const std::size_t size = stamp.is_knock() && messages_.is_raw() ? 0 : messages_.size();
   const auto write = [&](base::byte_span room) {
-    messages_.write(room, stamp);
-    return messages_.size();
+    if (size != 0) messages_.write(room, stamp);
+    return size;
   };
   constexpr auto kind = static_cast<std::uint8_t>(srmp::wire::data_kind::packet);
-  if (messages_.is_one_way()) return static_cast<bool>(c.client.one_way(batch, kind, messages_.size(), write));
+  if (messages_.is_one_way()) return static_cast<bool>(c.client.one_way(batch, kind, size, write));
   const srmp::request_terms terms{.cookie = stamp.bits, .deadline = now + settings_.timeout_ns, .data_kind = kind};
-  return static_cast<bool>(c.client.request(batch, terms, messages_.size(), write));
+  return static_cast<bool>(c.client.request(batch, terms, size, write));
 }
 
 template <class Way>
