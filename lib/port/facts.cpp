@@ -37,6 +37,12 @@ std::string to_string(const mac_address& mac) {
   return text;
 }
 
+mac_address station_mac(const std::string& driver, mac_address of_driver) noexcept {
+  // The last bit: neither the group bit nor the one of local administration. The port receives all addresses.
+  if (driver == "net_tap") of_driver[5] ^= 1;
+  return of_driver;
+}
+
 base::result<port_facts> read_facts(std::uint16_t id) {
   rte_eth_dev_info info{};
   if (const int answer = rte_eth_dev_info_get(id, &info); answer != 0)
@@ -49,6 +55,7 @@ base::result<port_facts> read_facts(std::uint16_t id) {
   facts.socket = rte_eth_dev_socket_id(id);
   rte_ether_addr mac{};
   if (rte_eth_macaddr_get(id, &mac) == 0) std::copy_n(mac.addr_bytes, facts.mac.size(), facts.mac.begin());
+  facts.mac = station_mac(facts.driver, facts.mac);
   facts.max_rxq = info.max_rx_queues;
   facts.max_txq = info.max_tx_queues;
   facts.rxd = read_limits(info.rx_desc_lim);

@@ -45,7 +45,7 @@ struct port_facts {
   std::string name;    // "net_ring0", "0000:03:00.0"
   std::string driver;  // "net_ring", "net_ice"
   int socket = -1;     // NUMA node; -1: the device has none
-  mac_address mac{};
+  mac_address mac{};   // who a host on this port is: station_mac()
   std::uint16_t max_rxq = 1;
   std::uint16_t max_txq = 1;
   descriptor_limits rxd;
@@ -62,6 +62,10 @@ struct port_facts {
   // Drivers that hand over packets of no fixed origin and count no bytes.
   [[nodiscard]] bool counts_bytes() const noexcept { return driver != "net_ring" && driver != "net_null"; }
 };
+
+// Who a host on a port is, whose driver says `of_driver`. net_tap gives its address to the kernel's end of the wire,
+// too; two stations with one address never hear each other, so ours is the next one.
+[[nodiscard]] mac_address station_mac(const std::string& driver, mac_address of_driver) noexcept;
 
 // One port. `id` as EAL numbers them.
 [[nodiscard]] base::result<port_facts> read_facts(std::uint16_t id);

@@ -146,5 +146,11 @@ TEST(mac_address, prints_as_people_write_it) {
   EXPECT_EQ(to_string(mac_address{2, 0, 0, 0xab, 0, 1}), "02:00:00:ab:00:01");
 }
 
+TEST(mac_address, is_the_ports_own_but_for_a_tap_whose_other_end_has_the_same) {
+  const mac_address given{0x8e, 0x69, 0xbe, 0xae, 0x06, 0x6c};
+  EXPECT_EQ(station_mac("net_af_packet", given), given);
+  EXPECT_EQ(station_mac("net_tap", given), (mac_address{0x8e, 0x69, 0xbe, 0xae, 0x06, 0x6d}));
+}
+
 }  // namespace
 }  // namespace millrace::port

@@ -1,0 +1,118 @@
+"""A kernel interface as a port, by the profiles af_packet (veth) and tap: frames of the kernel's reach `fwd`, and what
+`fwd` sends reaches the kernel. Also what the other tests of network namespaces build upon: that nothing stays behind.
+
+Needs root; skips with the reason without.
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'support'))
+import netns  # noqa: E402
+
+EXPERIMENT = 0x88B5  # IEEE 802: local experiments; no stack answers these
+STRANGER = bytes.fromhex('020000000009')
+FRAMES = 50
+
+# A process that is to be killed: it makes a link, starts millrace there and tells its number.
+VICTIM = '''
+import sys, time
+sys.path.insert(0, {support!r})
+import netns
+netns.end_by_exception_on_sigterm()
+with netns.Link() as link, link.millrace('@af_packet', '--', 'fwd', '--mode', 'rxonly') as running:
+    running.wait_line('running until')
+    print(running.process.pid, link.folder, flush=True)
+    time.sleep(60)
+'''
+
+
+def receive(sock, accept, count, seconds=10):
+    """Up to `count` frames that accept() takes."""
+    found = []
+    until = time.monotonic() + seconds
+    sock.settimeout(0.2)
+    while len(found) < count and time.monotonic() < until:
+        try:
+            frame, where = sock.recvfrom(65535)
+        except TimeoutError:
+            continue
+        if where[2] != 4 and accept(frame):  # 4: PACKET_OUTGOING, our own
+            found.append(frame)
+    return found
+
+
+class Links(unittest.TestCase):
+    def link(self, kind):
+        reason = netns.missing(kind)
+        if reason:
+            self.skipTest(reason)
+        made = netns.Link(kind)
+        self.addCleanup(made.close)
+        return made
+
+    def check_accounts(self, result):
+        self.assertTrue(result['conservation']['holds'], result['conservation'])
+        self.assertEqual(result.get('heap_calls', {'data_path': 0})['data_path'], 0)
+        self.assertEqual([pool['in_use'] for pool in result['mempools']], [0])
+
+    def check_swap(self, kind):
+        link = self.link(kind)
+        with link.millrace(netns.PROFILES[kind], '--', 'fwd', '--mode', 'macswap') as fwd:
+            fwd.wait_line('running until')
+            if kind == 'tap':
+                link.plug()
+            ours = link.kernel_mac()
+            with link.kernel.raw(link.kernel_iface) as sock:
+                bodies = [bytes([n]) * (46 + 29 * n) for n in range(FRAMES)]  # the last fills a frame of MTU 1500
+                for body in bodies:
+                    sock.send(netns.ethernet(STRANGER, ours, EXPERIMENT, body))
+                back = receive(sock, lambda frame: frame[12:14] == EXPERIMENT.to_bytes(2, 'big'), FRAMES)
+            self.assertEqual(back, [netns.ethernet(ours, STRANGER, EXPERIMENT, body) for body in bodies])
+            self.assertEqual(fwd.stop(), 0, fwd.said())
+        self.check_accounts(fwd.result())
+        self.assertGreaterEqual(fwd.result()['rx']['packets'], FRAMES)
+
+    def test_what_macswap_sends_comes_back_over_veth(self):
+        self.check_swap('veth')
+
+    def test_what_macswap_sends_comes_back_over_tap(self):
+        self.check_swap('tap')
+
+    def test_an_interface_of_another_namespace_is_refused_by_name(self):
+        link = self.link('veth')
+        with link.millrace('@af_packet', '--', 'fwd', environment={'MILLRACE_IFACE': link.kernel_iface}) as fwd:
+            self.assertEqual(fwd.wait(), 2, fwd.said())
+            self.assertIn(link.kernel_iface, '\n'.join(fwd.errors))
+
+    def check_that_nothing_stays(self, number):
+        self.link('veth').close()  # or skip
+        support = os.path.dirname(os.path.abspath(netns.__file__))
+        with subprocess.Popen([sys.executable, '-B', '-c', VICTIM.format(support=support)], stdout=subprocess.PIPE,
+                              text=True) as victim:
+            pid, folder = victim.stdout.readline().split()
+            victim.send_signal(number)
+            victim.wait(20)
+        until = time.monotonic() + 20
+        while os.path.exists(f'/proc/{pid}') and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertFalse(os.path.exists(f'/proc/{pid}'), 'millrace outlives the test')
+        return folder
+
+    def test_a_test_that_is_told_to_stop_leaves_nothing(self):
+        self.assertFalse(os.path.exists(self.check_that_nothing_stays(signal.SIGTERM)))
+
+    def test_a_test_that_is_killed_takes_its_processes_along(self):
+        folder = self.check_that_nothing_stays(signal.SIGKILL)
+        if os.path.isdir(folder):  # files alone survive that
+            subprocess.run(['rm', '-r', '--', folder], check=True)
+
+
+if __name__ == '__main__':
+    netns.skip_unless_possible(('veth', 'tap'))
+    netns.end_by_exception_on_sigterm()
+    unittest.main()
