@@ -22,6 +22,7 @@ namespace millrace::stats {
   X(flow_table_full, "the flow cap was reached and nothing was old enough to evict")       \
   X(reassembly_full, "no reassembly buffer was free")                                      \
   X(shutdown, "still queued when the program stopped")                                     \
+  X(impaired, "lost on purpose by the emulated wire")                                      \
   /* capture files */                                                                      \
   X(capture_unknown_link_type, "the capture's link type is not understood")                \
   X(capture_truncated_file, "the capture ends inside a record")                            \
