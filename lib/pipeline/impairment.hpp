@@ -106,6 +106,12 @@ class impairment {
   // The end: what waits is dropped (shutdown), as received.
   void abandon(lcore_counters& counters) noexcept;
 
+  // When the next packet is to be handed over; UINT64_MAX while none waits.
+  [[nodiscard]] std::uint64_t due_ns() const noexcept {
+    const std::uint64_t late = late_.empty() ? UINT64_MAX : late_.front().due_ns;
+    const std::uint64_t back = held_back_.empty() ? UINT64_MAX : held_back_.front().due_ns;
+    return late < back ? late : back;
+  }
   [[nodiscard]] std::uint32_t waiting_pkts() const noexcept { return late_.size() + held_back_.size(); }
   [[nodiscard]] std::uint32_t room() const noexcept { return most_held_ - waiting_pkts(); }
   [[nodiscard]] const impairment_figures& figures() const noexcept { return figures_; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "env/lcore.hpp"
 #include "port/port.hpp"
@@ -34,6 +35,7 @@ struct service_loop::way {
   std::uint16_t index;
   std::uint16_t port;
   std::uint16_t rx_queue;
+  impairment* wire = nullptr;  // none: packets come straight from the port
   std::unique_ptr<net::host> host;
   udp_output out;
 
@@ -117,6 +119,8 @@ base::outcome service_loop::join(std::span<service_loop* const> loops, const std
 net::host& service_loop::host(std::size_t interface) noexcept { return *ways_[interface]->host; }
 udp_output& service_loop::output(std::size_t interface) noexcept { return ways_[interface]->out; }
 
+void service_loop::receive_through(std::size_t interface, impairment* wire) noexcept { ways_[interface]->wire = wire; }
+
 void service_loop::start_hosts(std::uint64_t now_ns) noexcept {
   started_ = true;
   for (const auto& w : ways_) w->host->start(now_ns);
@@ -180,7 +184,9 @@ template <class Meter>
 inline unsigned service_loop::receive(way& w, Meter& meter, std::uint64_t now_ns) noexcept {
   if (w.out.is_blocked()) [[unlikely]]
     return 0;  // what could not be answered stays in the receive ring
-  const unsigned got = port::rx_burst(w.port, w.rx_queue, rx_, settings_.burst_pkts);
+  const unsigned got = w.wire == nullptr
+                           ? port::rx_burst(w.port, w.rx_queue, rx_, settings_.burst_pkts)
+                           : w.wire->receive(w.port, w.rx_queue, rx_, settings_.burst_pkts, now_ns, counters_);
   meter.done(loop_stage::rx);
   if (got == 0) return 0;
   counters_.add(count::rx_pkts, got);
@@ -257,7 +263,10 @@ inline unsigned service_loop::pass(Meter& meter) noexcept {
 
 std::uint64_t service_loop::next_due_ns() const noexcept {
   std::uint64_t due = never_ns;
-  for (const auto& w : ways_) due = std::min(due, w->host->due_ns());
+  for (const auto& w : ways_) {
+    due = std::min(due, w->host->due_ns());
+    if (w->wire != nullptr) due = std::min(due, w->wire->due_ns());
+  }
   for (const udp_service* s : services_) due = std::min(due, s->due_ns());
   return due;
 }
@@ -317,14 +326,19 @@ void service_loop::run(const std::atomic<bool>& stop) noexcept {
 
 bool service_loop::is_quiet() const noexcept {
   for (const auto& w : ways_)
-    if (w->out.waiting() != 0) return false;
+    if (w->out.waiting() != 0 || (w->wire != nullptr && w->wire->waiting_pkts() != 0)) return false;
   return std::all_of(services_.begin(), services_.end(), [](const udp_service* s) { return s->is_finished(); });
 }
 
-void service_loop::finish() noexcept {
+void service_loop::tell_services_to_stop() noexcept {
   turn();  // also starts a loop that never ran, so that services find hosts as they know them
+  if (std::exchange(told_, true)) return;
   service_turn stopping = make_turn(turn_ns_);
   for (udp_service* s : services_) s->on_stop(stopping);
+}
+
+void service_loop::finish() noexcept {
+  tell_services_to_stop();
   const std::uint64_t until = turn_ns_ + settings_.stop_patience_ns;
   unsigned quiet = 0;
   unsigned turns = 0;
@@ -338,7 +352,10 @@ void service_loop::finish() noexcept {
     if (is_quiet() && (quiet >= quiet_turns || turns >= most_turns_under_load)) break;
     if (moved == 0) env::pause();
   }
-  for (const auto& w : ways_) w->out.abandon();
+  for (const auto& w : ways_) {
+    w->out.abandon();
+    if (w->wire != nullptr) w->wire->abandon(counters_);
+  }
 }
 
 figures service_loop::total() const noexcept {

@@ -26,6 +26,7 @@
 #include "base/result.hpp"
 #include "env/tsc_clock.hpp"
 #include "pipeline/idle.hpp"
+#include "pipeline/impairment.hpp"
 #include "pipeline/loop_meter.hpp"
 #include "pipeline/udp_service.hpp"
 #include "port/mailbox.hpp"
@@ -66,6 +67,9 @@ class service_loop {
   base::outcome open(std::uint16_t udp_port, udp_service& service);
   // A service that has a clock and no port of its own yet.
   base::outcome attach(udp_service& service);
+  // What comes in by this interface has passed a bad wire. nullptr: a good one. Before the loop runs; `wire` is the
+  // caller's and outlives the loop.
+  void receive_through(std::size_t interface, impairment* wire) noexcept;
   // Loops whose hosts share interfaces (host_config::instances): what one host learns the others are told. All loops of
   // one appliance, in the order of their instances, once, before they run. `name` is unique in the process.
   static base::outcome join(std::span<service_loop* const> loops, const std::string& name);
@@ -75,6 +79,9 @@ class service_loop {
   // For who runs several loops on one lcore, or a test: the first call starts the hosts.
   void slice() noexcept;
   void turn() noexcept;
+  // The first step of a stop alone: services are told, and the loop goes on. For who has to run both ends of an
+  // exchange until it is over.
+  void tell_services_to_stop() noexcept;
   // Stops gracefully; afterwards nothing is queued or open.
   void finish() noexcept;
 
@@ -114,6 +121,7 @@ class service_loop {
   std::uint64_t stamp_cycles_;
   interruption_limit limit_;
   bool started_ = false;
+  bool told_ = false;          // services, to stop
   std::uint64_t turn_ns_ = 0;  // the time of the turn that runs, or ran last
   std::vector<std::unique_ptr<way>> ways_;
   std::vector<udp_output*> outputs_;  // of ways_, as services see them

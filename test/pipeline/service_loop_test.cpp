@@ -439,6 +439,52 @@ TEST(service_loop, what_one_instance_hears_the_others_know) {
   ports.clear();
 }
 
+TEST(service_loop, what_passes_a_bad_wire_is_late_or_lost_and_the_balance_holds) {
+  constexpr unsigned requests = 400;
+  impairment to_server({.loss_percent = 20, .reorder_percent = 10, .delay_ns = 20'000, .hold_back_ns = 50'000});
+  impairment to_client({.delay_ns = 30'000});
+  two_ends ends;
+  udp_echo_service echo;
+  ASSERT_TRUE(ends.server->open(echo_port, echo));
+  ends.say("198.18.0.1", echo_port, {0});
+  ends.turns(8);  // the neighbour is found on a good wire
+  ends.says.heard.clear();
+  ends.server->receive_through(0, &to_server);
+  ends.client->receive_through(0, &to_client);
+  for (unsigned i = 0; i < requests; ++i) ends.say("198.18.0.1", echo_port, pattern(10 + i));
+  ends.turns(64);
+  while (to_server.waiting_pkts() + to_client.waiting_pkts() != 0) ends.turns(1);
+  const std::uint64_t lost = ends.server->total().dropped(drop_reason::impaired);
+  EXPECT_GT(lost, requests / 10);
+  EXPECT_LT(lost, requests * 3 / 10);
+  EXPECT_EQ(ends.says.heard.size(), requests - lost);
+  EXPECT_GT(to_server.figures().overtaken.get(), 0u);
+  EXPECT_EQ(to_client.figures().passed.get(), requests - lost);
+  // What the wire still holds when a loop stops is waited for.
+  ends.say("198.18.0.1", echo_port, pattern(5));
+  ends.client->turn();
+  ends.client->finish();
+  ends.server->finish();
+  ends.client->finish();
+  EXPECT_EQ(to_server.waiting_pkts() + to_client.waiting_pkts(), 0u);
+  for (const service_loop* loop : {ends.server.get(), ends.client.get()}) EXPECT_TRUE(loop->total().is_conserved());
+}
+
+TEST(service_loop, tells_its_services_to_stop_once_and_goes_on) {
+  two_ends ends;
+  udp_echo_service echo;
+  ASSERT_TRUE(ends.server->open(echo_port, echo));
+  ends.client->tell_services_to_stop();
+  EXPECT_TRUE(ends.says.stopped);
+  ends.says.stopped = false;
+  ends.say("198.18.0.1", echo_port, {1});
+  ends.turns(8);
+  EXPECT_EQ(ends.says.heard.size(), 1u) << "an exchange that was begun goes on";
+  ends.client->finish();
+  EXPECT_FALSE(ends.says.stopped) << "told a second time";
+  ends.expect_balance();
+}
+
 }  // namespace
 }  // namespace millrace::pipeline
 MILLRACE_EAL_TEST_MAIN("-m", "128", "-l", "0")
