@@ -39,5 +39,3 @@ BENCHMARK_CAPTURE(loadgen_fill, udp, "udp", false)->ArgName("size")->Arg(91)->Ar
 BENCHMARK_CAPTURE(loadgen_fill, tcp, "tcp", false)->ArgName("size")->Arg(91)->Arg(1262);
 
 }  // namespace
-
-BENCHMARK_MAIN();
