@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "mem/heap_counter.hpp"
 
@@ -96,18 +97,43 @@ std::string classes_text(const figures& f) {
 }
 
 void add_balance(std::string& text, const figures& f) {
-  fmt::format_to(std::back_inserter(text), "  balance   rx {} + originated {} {} tx {} + held {} + dropped {}: {}\n",
+  std::string delivered;  // by whoever has services
+  if (f[count::delivered_pkts] != 0) delivered = fmt::format(" + delivered {}", f[count::delivered_pkts]);
+  fmt::format_to(std::back_inserter(text), "  balance   rx {} + originated {} {} tx {}{} + held {} + dropped {}: {}\n",
                  f[count::rx_pkts], f[count::originated_pkts], f.is_conserved() ? "=" : "!=", f[count::tx_pkts],
-                 f[count::held_pkts], f.dropped(),
+                 delivered, f[count::held_pkts], f.dropped(),
                  f.is_conserved() ? "every packet is accounted for" : "PACKETS ARE MISSING");
+}
+
+struct stage_cycles {
+  const char* key;
+  const char* word;
+  double cycles;
+};
+
+// Cycles a received packet by stage, in the order of the loop; a stage that the loop does not have is left out.
+std::vector<stage_cycles> stages_of(const figures& f) {
+  constexpr std::tuple<count, const char*, const char*, bool> stages[] = {
+      {count::staged_rx_cycles, "rx", "receive", true},
+      {count::staged_classify_cycles, "classify", "classify", false},
+      {count::staged_work_cycles, "work", "work", true},
+      {count::staged_timer_cycles, "timers", "timers", false},
+      {count::staged_tx_cycles, "tx", "transmit", true}};
+  std::vector<stage_cycles> found;
+  for (const auto& [which, key, word, always] : stages)
+    if (always || f[which] != 0) found.push_back({key, word, ratio(f[which], f[count::staged_pkts])});
+  return found;
 }
 
 void add_stages(std::string& text, const figures& f) {
   const std::uint64_t pkts = f[count::staged_pkts];
   if (pkts == 0) return;
-  fmt::format_to(std::back_inserter(text), "  stages    receive {:.1f}, work {:.1f}, transmit {:.1f} cycles a packet\n",
-                 ratio(f[count::staged_rx_cycles], pkts), ratio(f[count::staged_work_cycles], pkts),
-                 ratio(f[count::staged_tx_cycles], pkts));
+  const char* before = "  stages    ";
+  for (const stage_cycles& stage : stages_of(f)) {
+    fmt::format_to(std::back_inserter(text), "{}{} {:.1f}", before, stage.word, stage.cycles);
+    before = ", ";
+  }
+  text += " cycles a packet\n";
   if (f[count::interrupted_passes] != 0)
     fmt::format_to(std::back_inserter(text), "            {} measured pass{} interrupted by the kernel and left out\n",
                    f[count::interrupted_passes], f[count::interrupted_passes] == 1 ? " was" : "es were");
@@ -197,14 +223,12 @@ void fill_result(const fwd_end& end, run_result& out) {
   out.conservation = {.rx = end.total[count::rx_pkts],
                       .originated = end.total[count::originated_pkts],
                       .tx = end.total[count::tx_pkts],
+                      .delivered = end.total[count::delivered_pkts],
                       .held = end.total[count::held_pkts],
                       .dropped = end.total.dropped()};
   if (did[count::measured_pkts] != 0) out.cycles_per_packet.emplace_back("total", cycles_per_packet(did));
-  if (const std::uint64_t pkts = did[count::staged_pkts]; pkts != 0) {
-    out.cycles_per_packet.emplace_back("rx", ratio(did[count::staged_rx_cycles], pkts));
-    out.cycles_per_packet.emplace_back("work", ratio(did[count::staged_work_cycles], pkts));
-    out.cycles_per_packet.emplace_back("tx", ratio(did[count::staged_tx_cycles], pkts));
-  }
+  if (did[count::staged_pkts] != 0)
+    for (const stage_cycles& stage : stages_of(did)) out.cycles_per_packet.emplace_back(stage.key, stage.cycles);
   for (const lcore_window& l : w.lcores)
     out.lcores.push_back({.id = l.lcore,
                           .busy_percent = busy_percent(l.did),

@@ -1,0 +1,300 @@
+// The role `load`: one port, a host on it, and a generator on each worker lcore; the control thread waits and prints.
+//
+// Order of the end as in fwd.cpp: loops stop, figures are read, loops go, the port closes, the pool is counted, EAL
+// goes.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "app/build_info.hpp"
+#include "app/fwd_report.hpp"
+#include "app/load_options.hpp"
+#include "app/load_report.hpp"
+#include "app/role.hpp"
+#include "app/signals.hpp"
+#include "app/startup.hpp"
+#include "crypto/random.hpp"
+#include "env/lcore.hpp"
+#include "loadgen/srmp_load.hpp"
+#include "pipeline/service_loop.hpp"
+#include "port/port.hpp"
+
+namespace millrace::app {
+namespace {
+
+using base::failure;
+using base::outcome;
+using clock = std::chrono::steady_clock;
+
+constexpr auto control_pause = std::chrono::milliseconds(5);
+constexpr std::uint64_t stop_slack_ns = 1'000'000'000;
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+// What one lcore runs.
+struct generator_lcore {
+  unsigned lcore = 0;
+  pipeline::service_loop* loop = nullptr;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Everything of a run, in the order it is made; it goes in the opposite order.
+struct load_run {
+  load_options options;
+  std::FILE* people = stdout;  // stderr where the JSON object has stdout to itself
+  output_file json;
+  port::plan plan;
+  std::optional<mem::packet_pool> pool;
+  std::optional<port::port> port;
+  std::vector<std::unique_ptr<loadgen::srmp_load>> loads;  // one a lcore, behind the loops that call them
+  std::vector<std::unique_ptr<pipeline::service_loop>> loops;
+  std::vector<generator_lcore> lcores;
+  bool own_lcores = false;
+  std::atomic<bool> stop{false};
+
+  [[nodiscard]] bool is_done() const {
+    return std::all_of(loads.begin(), loads.end(), [](const auto& one) { return one->is_done(); });
+  }
+};
+
+// One queue a worker lcore, as far as there are queues and connections.
+outcome open_port(load_run& run, const env::eal& eal) {
+  auto found = port::discover();
+  if (!found) return found.error();
+  const port::port_facts& facts = found.value().front();
+  if (found.value().size() > 1)
+    std::fprintf(stderr, "warning: only the first of %zu ports is used, %s\n", found.value().size(),
+                 facts.name.c_str());
+  std::vector<unsigned> workers = eal.worker_lcores();
+  run.own_lcores = !workers.empty();
+  const std::size_t most = std::min<std::size_t>(
+      {facts.max_rxq, facts.max_txq, run.options.asked.connections, facts.is_software_ring() ? 1024u : 1u});
+  if (workers.size() > most) {
+    std::fprintf(stderr, "warning: %zu of %zu worker lcores have nothing to do\n", workers.size() - most,
+                 workers.size());
+    workers.resize(most);
+  }
+  if (workers.empty()) workers.push_back(eal.main_lcore());
+  port::plan_request& wish = run.options.plan;
+  wish.rxq = wish.txq = static_cast<std::uint16_t>(workers.size());
+  for (const unsigned lcore : workers) {
+    run.lcores.push_back({.lcore = lcore});
+    wish.workers.push_back({lcore, env::socket_of_lcore(lcore)});
+  }
+  auto planned = port::make_plan({&facts, 1}, wish);
+  if (!planned) return planned.error();
+  run.plan = std::move(planned.value());
+  auto pool = mem::packet_pool::make(run.plan.pool);
+  if (!pool) return pool.error();
+  run.pool.emplace(std::move(pool.value()));
+  auto opened = port::port::open(run.plan.ports.front(), *run.pool);
+  if (!opened) return opened.error();
+  run.port.emplace(std::move(opened.value()));
+  return run.port->start();
+}
+
+// The generator of lcore `i` of `n`: its share of connections, requests and rate.
+loadgen::load_settings share_of(const loadgen::load_settings& all, std::size_t i, std::size_t n) {
+  loadgen::load_settings s = all;
+  const auto part = [&](std::uint64_t whole) { return whole * (i + 1) / n - whole * i / n; };
+  s.connections = static_cast<std::uint16_t>(part(all.connections));
+  s.first_port = static_cast<std::uint16_t>(all.first_port + all.connections * i / n);
+  s.requests = part(all.requests);
+  s.share = static_cast<std::uint16_t>(i);
+  s.shares = static_cast<std::uint16_t>(n);
+  return s;
+}
+
+outcome make_loops(load_run& run) {
+  net::host_config host = run.options.host;
+  const port::port_plan& plan = run.port->plan();
+  if (plan.facts.mac != port::mac_address{}) host.mac.octets = plan.facts.mac;  // rings have none: any will do
+  host.offload = {.tx_ipv4 = plan.use.tx_ipv4_checksum, .tx_udp = plan.use.tx_udp_checksum};
+  host.instances = static_cast<std::uint16_t>(run.lcores.size());
+  std::array<std::uint8_t, sizeof host.seed> secret;
+  if (!crypto::random_bytes(secret)) return failure{"the kernel gives no random bytes", ""};
+  std::memcpy(&host.seed, secret.data(), sizeof host.seed);
+  const pipeline::loop_settings how{.burst_pkts = run.options.burst_pkts,
+                                    .idle = static_cast<pipeline::idle_policy>(run.options.common.idle),
+                                    .stop_patience_ns = run.options.asked.timeout_ns + stop_slack_ns};
+  std::vector<pipeline::service_loop*> all;
+  for (std::size_t i = 0; i < run.lcores.size(); ++i) {
+    const auto queue = static_cast<std::uint16_t>(i);
+    host.instance = queue;
+    const pipeline::loop_interface at{.port = run.port->id(), .rx_queue = queue, .tx_queue = queue, .host = host};
+    auto load = loadgen::srmp_load::make(share_of(run.options.asked, i, run.lcores.size()));
+    if (!load) return load.error();
+    run.loads.push_back(std::move(load.value()));
+    auto loop = pipeline::service_loop::make(how, {&at, 1}, *run.pool);
+    if (!loop) return loop.error();
+    run.loops.push_back(std::move(loop.value()));
+    if (auto opened = run.loads.back()->open_on(*run.loops.back()); !opened) return opened;
+    run.lcores[i].loop = run.loops.back().get();
+    run.lcores[i].stop = &run.stop;
+    all.push_back(run.loops.back().get());
+  }
+  return pipeline::service_loop::join(all, "load");
+}
+
+outcome start(load_run& run) {
+  if (!run.own_lcores) return base::done{};
+  const auto body = [](void* argument) {
+    const auto* mine = static_cast<const generator_lcore*>(argument);
+    mine->loop->run(*mine->stop);
+    return 0;
+  };
+  for (generator_lcore& one : run.lcores)
+    if (!env::launch(one.lcore, body, &one))
+      return failure{"lcore " + std::to_string(one.lcore) + " cannot be started", ""};
+  return base::done{};
+}
+
+// Loops end by themselves once told; a loop on this lcore is ended here.
+void stop(load_run& run, std::uint64_t cpu_ns_before) {
+  run.stop = true;
+  if (run.own_lcores) {
+    for (const generator_lcore& one : run.lcores) env::wait(one.lcore);
+    return;
+  }
+  pipeline::service_loop& loop = *run.loops.front();
+  const mem::heap_watch watch(loop.counters().heap);
+  loop.finish();
+  loop.counters().add(pipeline::count::cpu_ns, env::thread_cpu_ns() - cpu_ns_before);
+}
+
+void turn(load_run& run) {
+  pipeline::service_loop& loop = *run.loops.front();
+  const mem::heap_watch watch(loop.counters().heap);
+  loop.slice();
+}
+
+void print_period(load_run& run, double now, double& printed, loadgen::load_figures& before) {
+  const load_end reading = gather(run.options.asked, run.loads);
+  std::fputs(load_period_text(now, now - printed, before, reading.did).c_str(), run.people);
+  std::fflush(run.people);
+  before = reading.did;
+  printed = now;
+}
+
+// Until the generators are done or a signal came. Answers the seconds it took.
+base::result<double> measure(load_run& run) {
+  const double period = run.options.common.stats_period_s;
+  if (run.options.asked.requests == 0 && run.options.asked.duration_ns == 0) {
+    std::fputs("running until SIGINT (Ctrl-C) or SIGTERM\n", run.people);
+    std::fflush(run.people);
+  }
+  const std::uint64_t cpu_ns = env::thread_cpu_ns();
+  const clock::time_point begin = clock::now();
+  if (auto started = start(run); !started) {
+    stop(run, cpu_ns);
+    return started.error();
+  }
+  double printed = 0;
+  loadgen::load_figures before;
+  while (!stop_requested() && !run.is_done()) {
+    if (run.own_lcores) {
+      std::this_thread::sleep_for(control_pause);
+      run.pool->sample();
+    } else {
+      turn(run);
+    }
+    if (const double now = seconds_since(begin); period > 0 && now - printed >= period)
+      print_period(run, now, printed, before);
+  }
+  run.pool->sample();
+  stop(run, cpu_ns);
+  return seconds_since(begin);
+}
+
+// Takes the run apart and counts what is left.
+fwd_end finish(load_run& run, double seconds) {
+  fwd_end end;
+  end.window.seconds = seconds;
+  for (const generator_lcore& one : run.lcores) {
+    end.window.lcores.push_back({one.lcore, pipeline::read(one.loop->counters())});
+    end.total += one.loop->total();
+  }
+  const port::port_stats driver = run.port->stats();
+  const auto note = [&](const char* kind, std::uint64_t n) {
+    if (n != 0) end.driver_errors.emplace_back(kind, n);
+  };
+  note("rx_missed", driver.rx_missed);
+  note("rx_errors", driver.rx_errors);
+  note("rx_no_mbuf", driver.rx_no_mbuf);
+  if (!run.port->facts().is_software_ring()) note("tx_errors", driver.tx_errors);
+  end.ports.push_back({run.port->facts().name, driver});
+  run.loops.clear();
+  run.port.reset();
+  const std::uint32_t in_use = run.pool->sample();
+  end.pool = {run.pool->name(), run.pool->size(), in_use, run.pool->high_water(), run.pool->refused()};
+  return end;
+}
+
+int conclude(load_run& run, const fwd_end& packets, const load_end& messages, bool hugepages) {
+  const std::string title =
+      "load on " + to_text(run.options.asked.target) + " over " + run.plan.ports.front().facts.name;
+  std::fputs((title + "\n" + load_text(messages)).c_str(), run.people);
+  std::fputs(summary_text("packets", packets).c_str(), run.people);
+  if (run.json) {
+    run_result result;
+    result.role = "load";
+    result.build = build_info(hugepages);
+    add_load_workload(run.options.asked, result.workload);
+    result.workload.add("idle", to_string(run.options.common.idle));
+    result.workload.add("burst", run.options.burst_pkts);
+    result.workload.add("mtu", run.options.host.mtu);
+    fill_result(packets, result);
+    fill_load_result(messages, result);
+    if (auto written = write_result(result, run.json); !written) return report(written.error());
+  }
+  if (const std::string broken = broken_promise(packets); !broken.empty()) return report({broken, "", false});
+  if (const std::string failed = load_failure(messages); !failed.empty() && !stop_requested())
+    return report({failed, "", false});
+  return exit_done;
+}
+
+base::result<env::eal> start_environment(const invocation& call, const load_options& options) {
+  if (call.eal_args.empty())
+    return failure{"load: there is no port to send from", "millrace @af_packet -- load ... (docs/drivers.md)", true};
+  eal_wish wish;
+  wish.verbose = options.common.verbose;
+  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  wish.memory_bytes = mem::estimated_bytes(port::expected_pool(1, workers, options.plan));
+  return start_eal(call, wish);
+}
+
+// With EAL running: from the port to the final figures. Everything made here is gone before EAL is.
+int generate(const load_options& options, const env::eal& eal, output_file json) {
+  load_run run;
+  run.options = options;
+  run.json = std::move(json);
+  if (run.json.is_stdout()) run.people = stderr;
+  if (auto opened = open_port(run, eal); !opened) return report(opened.error());
+  if (auto made = make_loops(run); !made) return report(made.error());
+  if (options.common.verbose) std::fputs(describe(run.plan).c_str(), run.people);
+  for (const std::string& warning : run.plan.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  const auto seconds = measure(run);
+  if (!seconds) return report(seconds.error());
+  const load_end messages = gather(run.options.asked, run.loads);
+  const fwd_end packets = finish(run, seconds.value());
+  return conclude(run, packets, messages, eal.hugepages());
+}
+
+}  // namespace
+
+int run_load(const invocation& call) {
+  load_options options;
+  if (const auto status = parse_load_options(call, options)) return *status;
+  auto json = output_file::open("load: --json", options.common.json);
+  if (!json) return report(json.error());
+  install_stop_signals();
+  auto eal = start_environment(call, options);
+  if (!eal) return report(eal.error());
+  return generate(options, eal.value(), std::move(json.value()));
+}
+
+}  // namespace millrace::app

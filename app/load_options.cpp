@@ -1,0 +1,225 @@
+#include "app/load_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "app/startup.hpp"
+#include "buf/burst.hpp"
+
+namespace millrace::app {
+namespace {
+
+using base::failure;
+using base::ip_address;
+using base::ip_family;
+
+constexpr std::uint16_t default_port = 5500;
+constexpr double default_duration_s = 5;
+constexpr std::uint32_t default_size = 28;  // of the published baseline's echo
+constexpr std::uint16_t default_connections = 8;
+constexpr std::uint16_t default_streams = 32;
+constexpr std::string_view ours_v4 = "198.18.0.2/24";
+constexpr std::string_view ours_v6 = "2001:db8:18::2/64";
+constexpr std::string_view later_schemes[] = {"h3", "hq", "srmp+tcp", "srmp+quic", "http", "ws"};
+constexpr std::string_view scheme = "srmp+udp";
+
+// What the options' texts say, before the target's family is known.
+struct raw_options {
+  std::string target;
+  std::string address;
+  std::string gateway;
+  std::uint64_t size = default_size;
+  double duration_s = default_duration_s;
+  double timeout_s = 1;
+  double patience_s = 5;
+  bool duration_given = false;
+  bool one_way = false;
+  bool first_generation = false;
+};
+
+failure unusable(std::string what, std::string hint = "") { return {std::move(what), std::move(hint), true}; }
+
+std::optional<unsigned> read_number(std::string_view text, unsigned most) {
+  unsigned value = 0;
+  const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (errc != std::errc{} || end != text.data() + text.size() || text.empty() || value > most) return std::nullopt;
+  return value;
+}
+
+std::optional<net::host_address> read_cidr(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto address = ip_address::parse(text.substr(0, slash));
+  if (!address) return std::nullopt;
+  const auto length = read_number(text.substr(slash + 1), address->family == ip_family::v4 ? 32 : 128);
+  if (!length) return std::nullopt;
+  return net::host_address{*address, static_cast<std::uint8_t>(*length)};
+}
+
+base::result<load_target> refuse_target(const std::string& text, const std::string& why) {
+  return unusable("load: --target '" + text + "': " + why, "srmp+udp://ADDRESS:PORT, with /METHOD behind it for calls");
+}
+
+void add_target(CLI::App& options, raw_options& raw, load_options& out) {
+  options.add_option("target,--target", raw.target, "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD]; IPv6 in brackets")
+      ->type_name("URL")
+      ->required();
+  options.add_option("--address", raw.address, "our address with its prefix length")
+      ->type_name("CIDR")
+      ->default_str(std::string(ours_v4) + " or " + std::string(ours_v6));
+  options.add_option("--gateway", raw.gateway, "the way to what is not on our link")->type_name("ADDRESS");
+  options.add_option("--local-port", out.asked.first_port, "the first connection's port; the others follow")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT")
+      ->capture_default_str();
+}
+
+void add_work(CLI::App& options, raw_options& raw, load_options& out) {
+  loadgen::load_settings& s = out.asked;
+  options.add_option("--connections", s.connections, "connections, each from a UDP port of its own")
+      ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_connections))
+      ->type_name("N")
+      ->capture_default_str();
+  options.add_option("--streams", s.window, "requests in flight of one connection")
+      ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_window))
+      ->type_name("N")
+      ->capture_default_str();
+  add_rate(options, "--rate", s.rate, "messages a second over all connections (open loop); 0: as fast as it goes");
+  add_count(options, "--requests", s.requests, "messages in all; 0: until time is up");
+  add_seconds(options, "--duration", raw.duration_s, "how long to send, from the first answer on; 0: until stopped")
+      ->each([&raw](const std::string&) { raw.duration_given = true; });
+  add_size(options, "--size", raw.size, "payload of a message: of Echo its arguments; other methods have none");
+  options.add_flag("--fill", s.fill, "fill datagrams with messages, up to the MTU; else one each");
+  options.add_flag("--one-way", raw.one_way, "send raw messages that nobody answers");
+  add_seconds(options, "--timeout", raw.timeout_s, "how long a request waits for its reply");
+  add_seconds(options, "--patience", raw.patience_s, "how long to wait for the first answer");
+  options.add_flag("--first-generation", raw.first_generation, "talk as SRMP peers of the first generation do");
+}
+
+void add_port(CLI::App& options, load_options& out) {
+  options.add_option("--burst", out.burst_pkts, "packets of one receive")
+      ->check(CLI::Range(1u, buf::burst::capacity))
+      ->type_name("N")
+      ->capture_default_str();
+  options.add_option("--mtu", out.host.mtu, "of our link")
+      ->check(CLI::Range(576, 9200))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  options.add_option("--mbufs", out.plan.mbufs, "packets of the pool; 0: derived")->type_name("N");
+}
+
+base::outcome settle_host(const raw_options& raw, load_options& out) {
+  const bool v4 = out.asked.target.address.family == ip_family::v4;
+  const std::string text = raw.address.empty() ? std::string(v4 ? ours_v4 : ours_v6) : raw.address;
+  const auto ours = read_cidr(text);
+  if (!ours)
+    return unusable("load: --address '" + text + "' is no address with a prefix length",
+                    "e.g. " + std::string(ours_v4));
+  if (ours->address.family != out.asked.target.address.family)
+    return unusable("load: --address " + text + " is of another family than the target");
+  out.host.addresses = {*ours};
+  out.asked.source = ours->address;
+  if (!raw.gateway.empty()) {
+    const auto gateway = ip_address::parse(raw.gateway);
+    if (!gateway || gateway->family != ours->address.family)
+      return unusable("load: --gateway '" + raw.gateway + "' is no address of the target's family");
+    out.host.routes = {{.prefix = ip_address{{}, gateway->family}, .prefix_length = 0, .gateway = *gateway}};
+  }
+  out.host.mac.octets = {2, 0, 0, 0, 0, 2};  // where the port has none
+  if (auto sound = net::check(out.host); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
+  return base::done{};
+}
+
+base::outcome settle(const raw_options& raw, load_options& out) {
+  auto target = parse_load_target(raw.target);
+  if (!target) return target.error();
+  loadgen::load_settings& s = out.asked;
+  s.target = target.value().where;
+  if (!target.value().method.empty()) s.method = target.value().method;
+  s.ask = target.value().method.empty() ? loadgen::load_ask::echo
+          : s.method == "Echo"          ? loadgen::load_ask::rpc_echo
+                                        : loadgen::load_ask::rpc_call;
+  if (raw.one_way) {
+    if (s.ask != loadgen::load_ask::echo)
+      return unusable("load: --one-way sends raw messages, and --target names a method");
+    s.ask = loadgen::load_ask::one_way;
+  }
+  if (raw.size > loadgen::max_load_size)
+    return unusable("load: --size must be 0 to " + std::to_string(loadgen::max_load_size));
+  s.size = static_cast<std::uint32_t>(raw.size);
+  // As many as were asked for take as long as they take.
+  const double duration_s = s.requests != 0 && !raw.duration_given ? 0 : raw.duration_s;
+  s.duration_ns = static_cast<std::uint64_t>(duration_s * 1e9);
+  s.timeout_ns = static_cast<std::uint64_t>(raw.timeout_s * 1e9);
+  s.patience_ns = static_cast<std::uint64_t>(raw.patience_s * 1e9);
+  if (raw.first_generation) s.peers = srmp::compatibility::first_generation();
+  if (auto host = settle_host(raw, out); !host) return host;
+  out.plan.burst_pkts = out.burst_pkts;
+  out.plan.checksums = true;
+  if (out.host.mtu != 1500) out.plan.mtu = out.host.mtu;
+  if (auto sound = loadgen::check(s); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
+  return base::done{};
+}
+
+}  // namespace
+
+base::result<load_target> parse_load_target(const std::string& text) {
+  const std::size_t colon = text.find("://");
+  if (colon == std::string::npos) return refuse_target(text, "no scheme");
+  const std::string_view named = std::string_view(text).substr(0, colon);
+  if (named != scheme) {
+    const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
+    return refuse_target(text, later ? "the scheme '" + std::string(named) + "' is not there yet, only srmp+udp is"
+                                     : "the scheme '" + std::string(named) + "' is not known");
+  }
+  std::string_view rest = std::string_view(text).substr(colon + 3);
+  load_target out;
+  if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+    out.method = rest.substr(slash + 1);
+    rest = rest.substr(0, slash);
+  }
+  std::string_view host = rest;
+  std::string_view port;
+  if (rest.starts_with('[')) {
+    const std::size_t end = rest.find(']');
+    if (end == std::string_view::npos) return refuse_target(text, "'[' without ']'");
+    host = rest.substr(1, end - 1);
+    port = rest.substr(end + 1);
+  } else if (const std::size_t at = rest.find(':'); at != std::string_view::npos) {
+    if (rest.find(':', at + 1) != std::string_view::npos)
+      return refuse_target(text, "an IPv6 address stands in brackets");
+    host = rest.substr(0, at);
+    port = rest.substr(at);
+  }
+  const auto address = ip_address::parse(host);
+  if (!address) return refuse_target(text, "'" + std::string(host) + "' is no IP address");
+  if ((address->family == ip_family::v6) != rest.starts_with('['))
+    return refuse_target(text, "brackets are for IPv6 addresses, and only for them");
+  out.where = {*address, default_port};
+  if (!port.empty()) {
+    const auto number = port.starts_with(':') ? read_number(port.substr(1), 65535) : std::nullopt;
+    if (!number || *number == 0) return refuse_target(text, "'" + std::string(port) + "' is no port");
+    out.where.port = static_cast<std::uint16_t>(*number);
+  }
+  return out;
+}
+
+std::optional<int> parse_load_options(const invocation& call, load_options& out) {
+  raw_options raw;
+  out.asked.connections = default_connections;
+  out.asked.window = default_streams;
+  CLI::App options(
+      "Ask an SRMP server over UDP, check every reply, and measure.\n\n"
+      "Without a method raw frames are sent, which an echo answers (serve: [srmp] answer = \"echo\");\n"
+      "/Echo calls that method with JSON, /Api/All and others are called without arguments.");
+  add_target(options, raw, out);
+  add_work(options, raw, out);
+  add_port(options, out);
+  add_common_options(options, out.common);
+  if (const auto status = parse_options(options, "load", call)) return status;
+  if (auto settled = settle(raw, out); !settled) return report(settled.error());
+  return std::nullopt;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,107 @@
+#include "app/load_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace millrace::app {
+namespace {
+
+base::ip_address address(std::string_view text) { return base::ip_address::parse(text).value(); }
+
+TEST(load_target, reads_address_port_and_method) {
+  const auto plain = parse_load_target("srmp+udp://198.18.0.1:5501");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain.value().where, (base::endpoint{address("198.18.0.1"), 5501}));
+  EXPECT_EQ(plain.value().method, "");
+  const auto call = parse_load_target("srmp+udp://[2001:db8::1]:7000/Api/All");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call.value().where, (base::endpoint{address("2001:db8::1"), 7000}));
+  EXPECT_EQ(call.value().method, "Api/All");
+  EXPECT_EQ(parse_load_target("srmp+udp://198.18.0.1/").value().where.port, 5500) << "the default";
+  EXPECT_EQ(parse_load_target("srmp+udp://[::1]").value().where.port, 5500);
+}
+
+TEST(load_target, refuses_what_is_none) {
+  for (const char* text :
+       {"", "198.18.0.1:5500", "srmp+udp://", "srmp+udp://:5500", "srmp+udp://localhost:5500", "srmp+udp://1.2.3:5500",
+        "srmp+udp://198.18.0.1:", "srmp+udp://198.18.0.1:0", "srmp+udp://198.18.0.1:65536", "srmp+udp://198.18.0.1:5x",
+        "srmp+udp://2001:db8::1:5500", "srmp+udp://[2001:db8::1:5500", "srmp+udp://[198.18.0.1]:5500",
+        "srmp+udp://[2001:db8::1]5500", "ftp://198.18.0.1"}) {
+    const auto refused = parse_load_target(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_TRUE(refused.error().unusable);
+    EXPECT_NE(refused.error().what.find(text), std::string::npos) << "names the argument";
+  }
+}
+
+TEST(load_target, says_which_schemes_come_later) {
+  for (const std::string scheme : {"h3", "hq", "srmp+tcp", "srmp+quic", "http", "ws"}) {
+    const auto refused = parse_load_target(scheme + "://198.18.0.1:80/");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("not there yet"), std::string::npos) << refused.error().what;
+  }
+}
+
+// What is refused, and the word that the message holds. parse_load_options() prints it.
+int status_of(std::vector<std::string> words, load_options& out) {
+  invocation call;
+  call.role_args = std::move(words);
+  return parse_load_options(call, out).value_or(exit_done);
+}
+
+TEST(load_options, settle_by_the_target) {
+  load_options v4;
+  ASSERT_EQ(status_of({"srmp+udp://198.18.0.1"}, v4), exit_done);
+  EXPECT_EQ(v4.asked.ask, loadgen::load_ask::echo);
+  EXPECT_EQ(v4.asked.size, 28u);
+  EXPECT_EQ(v4.asked.duration_ns, 5'000'000'000u);
+  ASSERT_EQ(v4.host.addresses.size(), 1u);
+  EXPECT_EQ(v4.host.addresses[0].address, address("198.18.0.2"));
+  EXPECT_EQ(v4.host.addresses[0].prefix_length, 24);
+  load_options v6;
+  ASSERT_EQ(
+      status_of({"--target", "srmp+udp://[2001:db8:18::1]/Echo", "--gateway", "2001:db8:18::9", "--requests", "10k"},
+                v6),
+      exit_done);
+  EXPECT_EQ(v6.asked.ask, loadgen::load_ask::rpc_echo);
+  EXPECT_EQ(v6.asked.requests, 10'000u);
+  EXPECT_EQ(v6.asked.duration_ns, 0u) << "so many requests take as long as they take";
+  EXPECT_EQ(v6.host.addresses[0].address, address("2001:db8:18::2"));
+  ASSERT_EQ(v6.host.routes.size(), 1u);
+  EXPECT_EQ(v6.host.routes[0].gateway, address("2001:db8:18::9"));
+  load_options call;
+  ASSERT_EQ(status_of({"srmp+udp://198.18.0.1/Api/All", "--duration", "2"}, call), exit_done);
+  EXPECT_EQ(call.asked.ask, loadgen::load_ask::rpc_call);
+  EXPECT_EQ(call.asked.method, "Api/All");
+  load_options one_way;
+  ASSERT_EQ(status_of({"srmp+udp://198.18.0.1", "--one-way", "--size", "1K", "--rate", "2M"}, one_way), exit_done);
+  EXPECT_EQ(one_way.asked.ask, loadgen::load_ask::one_way);
+  EXPECT_EQ(one_way.asked.size, 1024u);
+  EXPECT_EQ(one_way.asked.rate, 2'000'000u);
+}
+
+TEST(load_options, refuse_what_cannot_be) {
+  const std::string target = "srmp+udp://198.18.0.1";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"h3://198.18.0.1/"},
+                                             {target, "--address", "198.18.0.2"},
+                                             {target, "--address", "198.18.0.0/24"},
+                                             {target, "--address", "198.18.0.2/33"},
+                                             {target, "--address", "2001:db8::2/64"},
+                                             {target, "--gateway", "10.0.0.1"},
+                                             {target, "--gateway", "2001:db8::1"},
+                                             {target, "--connections", "0"},
+                                             {target, "--streams", "256"},
+                                             {target, "--size", "65001"},
+                                             {target, "--timeout", "0"},
+                                             {target, "--local-port", "65530", "--connections", "10"},
+                                             {target + "/Echo", "--size", "10"},
+                                             {target + "/Echo", "--one-way"},
+                                             {target, "--nonsense"}}) {
+    load_options out;
+    EXPECT_EQ(status_of(words, out), exit_unusable) << (words.empty() ? "no target" : words.back());
+  }
+}
+
+}  // namespace
+}  // namespace millrace::app
