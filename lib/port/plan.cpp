@@ -41,12 +41,18 @@ base::outcome check_queues(const port_facts& port, const plan_request& wish) {
   return base::done{};
 }
 
-offloads choose(const port_facts& port, const plan_request& wish, std::uint16_t data_room) {
+std::uint16_t mtu_of(std::size_t port, const plan_request& wish) noexcept {
+  return port < wish.mtus.size() ? wish.mtus[port] : wish.mtu;
+}
+
+offloads choose(const port_facts& port, const plan_request& wish, std::uint16_t own_mtu, std::uint16_t data_room) {
   offloads use;
   use.rx_ipv4_checksum = wish.checksums && port.can.rx_ipv4_checksum;
   use.rx_udp_checksum = wish.checksums && port.can.rx_udp_checksum;
   use.rx_tcp_checksum = wish.checksums && port.can.rx_tcp_checksum;
-  const std::uint32_t mtu = wish.mtu != 0 ? wish.mtu : port.mtu;
+  use.tx_ipv4_checksum = wish.tx_checksums && port.can.tx_ipv4_checksum;
+  use.tx_udp_checksum = wish.tx_checksums && port.can.tx_udp_checksum;
+  const std::uint32_t mtu = own_mtu != 0 ? own_mtu : port.mtu;
   use.rx_scatter = port.can.rx_scatter && mtu + frame_overhead > data_room;
   use.tx_segments = wish.chains && port.can.tx_segments;
   // A driver that frees fast looks at no packet, so all must be whole, unshared and of one pool.
@@ -81,26 +87,27 @@ void remark_on(const port_plan& p, const plan_request& wish, plan& out) {
 base::result<plan> make_plan(std::span<const port_facts> ports, const plan_request& wish) {
   if (ports.empty()) return base::failure{"there is no port to plan for", ""};
   plan out;
-  std::uint32_t largest_mtu = wish.mtu;
-  for (const port_facts& facts : ports)
-    largest_mtu = std::max<std::uint32_t>(largest_mtu, wish.mtu == 0 ? facts.mtu : 0);
+  std::uint32_t largest_mtu = 0;
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    largest_mtu = std::max<std::uint32_t>(largest_mtu, mtu_of(i, wish) != 0 ? mtu_of(i, wish) : ports[i].mtu);
   out.pool.name = "packets";
   out.pool.cache = wish.cache_pkts;
   out.pool.data_room = room_for_mtu(largest_mtu);
   out.pool.socket = ports.front().socket;
   for (const port_facts& facts : ports) {
     if (auto checked = check_queues(facts, wish); !checked) return checked.error();
-    if (wish.mtu != 0 && (wish.mtu < facts.min_mtu || wish.mtu > facts.max_mtu))
+    const std::uint16_t mtu = mtu_of(out.ports.size(), wish);
+    if (mtu != 0 && (mtu < facts.min_mtu || mtu > facts.max_mtu))
       return base::failure{facts.name + " takes an MTU from " + std::to_string(facts.min_mtu) + " to " +
-                               std::to_string(facts.max_mtu) + ", not " + std::to_string(wish.mtu),
+                               std::to_string(facts.max_mtu) + ", not " + std::to_string(mtu),
                            "", true};
     port_plan p{.facts = facts,
                 .rxq = wish.rxq,
                 .txq = wish.txq,
                 .rxd = fit(wish.rxd, facts.preferred_rxd, facts.rxd),
                 .txd = fit(wish.txd, facts.preferred_txd, facts.txd),
-                .mtu = wish.mtu,
-                .use = choose(facts, wish, out.pool.data_room)};
+                .mtu = mtu,
+                .use = choose(facts, wish, mtu, out.pool.data_room)};
     out.needs.descriptors += std::uint64_t{p.rxq} * p.rxd + std::uint64_t{p.txq} * p.txd;
     remark_on(p, wish, out);
     out.ports.push_back(std::move(p));

@@ -37,12 +37,14 @@ struct plan_request {
   std::uint16_t txd = 0;
   std::uint16_t burst_pkts = 32;
   std::uint16_t cache_pkts = default_cache_pkts;
-  std::uint16_t mtu = 0;          // 0: leave the port's
-  std::uint32_t budget_pkts = 0;  // what the role keeps besides: seeds, reassembly, retransmission
-  std::uint32_t mbufs = 0;        // the pool's size; 0: derived
-  bool one_pool = true;           // all packets sent come from this pool, alone referenced: fast free is allowed
-  bool chains = true;             // chains may be sent, so segments must be possible where the driver can
-  bool checksums = false;         // wants received checksums judged
+  std::uint16_t mtu = 0;                 // 0: leave the port's
+  std::vector<std::uint16_t> mtus = {};  // one a port, in their order, instead of `mtu`
+  std::uint32_t budget_pkts = 0;         // what the role keeps besides: seeds, reassembly, retransmission
+  std::uint32_t mbufs = 0;               // the pool's size; 0: derived
+  bool one_pool = true;                  // all packets sent come from this pool, alone referenced: fast free is allowed
+  bool chains = true;                    // chains may be sent, so segments must be possible where the driver can
+  bool checksums = false;                // wants received checksums judged
+  bool tx_checksums = false;             // wants IPv4 and UDP checksums put in by the port
   std::vector<worker_place> workers = {};
 };
 
