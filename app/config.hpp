@@ -18,6 +18,7 @@
 #include "base/result.hpp"
 #include "net/host_config.hpp"
 #include "pipeline/service_loop.hpp"
+#include "pipeline/srmp_sink.hpp"
 #include "rpc/service.hpp"
 #include "srmp/compatibility.hpp"
 
@@ -45,6 +46,7 @@ struct srmp_config {
   srmp_answer answer = srmp_answer::rpc;
   std::uint32_t batch_bytes = 0;  // of a datagram of replies at most; 0: what the interface's MTU carries over IPv6
   srmp::compatibility peers;
+  pipeline::amplification_limits amplification;  // of each lcore
   rpc::service_limits rpc;
 };
 
@@ -54,6 +56,7 @@ struct pool_config {
   std::uint16_t cache_pkts = 256;
   std::uint16_t rxd = 0;  // descriptors of a receive queue: the driver's wish, else 1024
   std::uint16_t txd = 0;
+  bool checksum_offload = true;  // ports that can compute and verify checksums do; false: all is done here
 };
 
 struct serve_config {
@@ -70,6 +73,10 @@ struct serve_config {
 
 // 198.18.0.1/24 and 2001:db8:18::1/64 on the first port, SRMP on 5500.
 [[nodiscard]] serve_config default_config();
+[[nodiscard]] std::vector<net::host_address> default_addresses();
+// A gateway is a route of its family to everywhere.
+[[nodiscard]] net::host_route default_route(const base::ip_address& gateway) noexcept;
+[[nodiscard]] bool is_default_route(const net::host_route& route) noexcept;
 
 // Where values came from: a path like "interface.0.address.1" to "serve.toml:12:3" or "--address 10.0.0.1/8".
 class config_origins {

@@ -1,0 +1,312 @@
+// The rows of the configuration. Each kind of value has a maker below; what a maker says of ranges is what a refusal
+// says.
+
+#include "app/config_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "buf/burst.hpp"
+
+namespace millrace::app {
+namespace {
+
+constexpr double ns_a_second = 1e9;
+// Longer is none of the rooms' times, and up to here every nanosecond survives being written in seconds.
+constexpr std::uint64_t most_ns = 1'000'000ull * 1'000'000'000ull;
+
+// Seconds, with as many digits as there are nanoseconds.
+std::string seconds_text(std::uint64_t ns) {
+  std::string text = fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+template <class Number>
+config_key number(std::string_view name, Number& to, std::uint64_t least, std::uint64_t most, std::string comment) {
+  return {
+      name, std::move(comment),
+      [&to, least, most](const config_value& v) -> std::string {
+        const auto* n = std::get_if<std::int64_t>(&v);
+        if (n == nullptr || *n < 0 || static_cast<std::uint64_t>(*n) < least || static_cast<std::uint64_t>(*n) > most)
+          return fmt::format("a number from {} to {}", least, most);
+        to = static_cast<Number>(*n);
+        return {};
+      },
+      [&to] { return fmt::format("{}", to); }};
+}
+
+template <class Number>
+config_key size(std::string_view name, Number& to, std::uint64_t least, std::uint64_t most, std::string comment) {
+  return {name, std::move(comment),
+          [&to, least, most](const config_value& v) -> std::string {
+            std::optional<std::uint64_t> n;
+            if (const auto* plain = std::get_if<std::int64_t>(&v); plain != nullptr && *plain >= 0)
+              n = static_cast<std::uint64_t>(*plain);
+            else if (const auto* text = std::get_if<std::string>(&v))
+              n = parse_size(*text);
+            if (!n || *n < least || *n > most)
+              return fmt::format("bytes from {} to {}, like 4096 or \"64K\"", least, most);
+            to = static_cast<Number>(*n);
+            return {};
+          },
+          [&to] { return fmt::format("{}", to); }};
+}
+
+std::optional<double> as_double(const config_value& v) {
+  if (const auto* whole = std::get_if<std::int64_t>(&v)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&v)) return *real;
+  return std::nullopt;
+}
+
+config_key time_ns(std::string_view name, std::uint64_t& to, std::uint64_t least, std::string comment) {
+  return {name, std::move(comment),
+          [&to, least](const config_value& v) -> std::string {
+            const auto s = as_double(v);
+            // Not-a-number fails both comparisons.
+            if (!s || !(*s >= 0) || !(*s <= static_cast<double>(most_ns) / ns_a_second) ||
+                static_cast<std::uint64_t>(std::llround(*s * ns_a_second)) < least)
+              return fmt::format("seconds from {} to {}, like 5 or 0.25", seconds_text(least), seconds_text(most_ns));
+            to = static_cast<std::uint64_t>(std::llround(*s * ns_a_second));
+            return {};
+          },
+          [&to] { return seconds_text(to); }};
+}
+
+config_key seconds(std::string_view name, double& to, std::string comment) {
+  return {name, std::move(comment),
+          [&to](const config_value& v) -> std::string {
+            const auto s = as_double(v);
+            if (!s || !(*s >= 0) || !(*s <= 1e9)) return "seconds from 0 to 1000000000, like 5 or 0.25";
+            to = *s;
+            return {};
+          },
+          // Shortest form that reads back as the same; a whole number stays one.
+          [&to] { return fmt::format("{}", to); }};
+}
+
+config_key flag(std::string_view name, bool& to, std::string comment) {
+  return {name, std::move(comment),
+          [&to](const config_value& v) -> std::string {
+            const auto* b = std::get_if<bool>(&v);
+            if (b == nullptr) return "true or false";
+            to = *b;
+            return {};
+          },
+          [&to] { return std::string(to ? "true" : "false"); }};
+}
+
+template <class Word>
+config_key word(std::string_view name, Word& to, std::vector<std::pair<std::string_view, Word>> words,
+                std::string comment) {
+  std::string all;
+  for (const auto& [text, value] : words) all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", text);
+  comment += ": " + all;
+  const auto shown = words;
+  return {name, std::move(comment),
+          [&to, words = std::move(words), all](const config_value& v) -> std::string {
+            if (const auto* text = std::get_if<std::string>(&v))
+              for (const auto& [known, value] : words)
+                if (known == *text) {
+                  to = value;
+                  return {};
+                }
+            return "one of " + all;
+          },
+          [&to, shown] {
+            for (const auto& [known, value] : shown)
+              if (value == to) return quoted(known);
+            return quoted("");
+          }};
+}
+
+// The rate and its burst: two keys.
+void add_rate(config_keys& keys, std::string_view name, std::string_view burst_name, net::rate_limit& to,
+              const std::string& comment) {
+  constexpr std::uint64_t most = 1'000'000'000;
+  keys.push_back(number(name, to.per_second, 0, most, comment + ", a second; 0: no limit"));
+  keys.push_back(number(burst_name, to.burst, 0, most, "of them at once"));
+}
+
+config_key port_of(interface_config& c) {
+  return {"port", "EAL's number of the port, or its name in quotes",
+          [&c](const config_value& v) -> std::string {
+            if (const auto* n = std::get_if<std::int64_t>(&v); n != nullptr && *n >= 0 && *n < 65536) {
+              c.port = std::to_string(*n);
+              return {};
+            }
+            const auto* text = std::get_if<std::string>(&v);
+            // 64 is what ethdev names hold; a control character would spoil every message.
+            if (text == nullptr || text->empty() || text->size() >= 64 ||
+                text->find_first_not_of(" !#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`"
+                                        "abcdefghijklmnopqrstuvwxyz{|}~") != std::string::npos)
+              return "a port's number, or its name like \"net_tap0\"";
+            c.port = *text;
+            return {};
+          },
+          [&c] {
+            const bool digits = c.port.find_first_not_of("0123456789") == std::string::npos && c.port.size() < 6;
+            return digits ? std::to_string(std::stoul(c.port)) : quoted(c.port);
+          }};
+}
+
+config_key mac_of(interface_config& c) {
+  return {"mac", "empty: the port's own",
+          [&c](const config_value& v) -> std::string {
+            const auto* text = std::get_if<std::string>(&v);
+            if (text != nullptr && text->empty()) {
+              c.own_mac = false;
+              c.host.mac = {};
+              return {};
+            }
+            const auto mac = text == nullptr ? std::nullopt : parse_mac(*text);
+            if (!mac) return "a MAC address like \"02:00:00:00:00:01\"";
+            c.own_mac = true;
+            c.host.mac = *mac;
+            return {};
+          },
+          [&c] { return quoted(c.own_mac ? to_text(c.host.mac) : ""); }};
+}
+
+config_key mtu_of(interface_config& c) {
+  return {"mtu", "of IP packets; 0: the port's own",
+          [&c](const config_value& v) -> std::string {
+            const auto* n = std::get_if<std::int64_t>(&v);
+            // 65000: with headers and headroom an mbuf of 64 KiB holds no more.
+            if (n == nullptr || (*n != 0 && (*n < 576 || *n > 65000))) return "0, or a number from 576 to 65000";
+            c.own_mtu = *n != 0;
+            c.host.mtu = c.own_mtu ? static_cast<std::uint16_t>(*n) : net::host_config{}.mtu;
+            return {};
+          },
+          [&c] { return std::to_string(c.own_mtu ? c.host.mtu : 0); }};
+}
+
+config_key vlan_of(interface_config& c) {
+  return {"vlan", "tag of every frame, 1 to 4094; 0: untagged",
+          [&c](const config_value& v) -> std::string {
+            const auto* n = std::get_if<std::int64_t>(&v);
+            if (n == nullptr || *n < 0 || *n > 4094) return "a number from 0 to 4094";
+            c.host.vlan = *n == 0 ? std::nullopt : std::optional<std::uint16_t>(static_cast<std::uint16_t>(*n));
+            return {};
+          },
+          [&c] { return std::to_string(c.host.vlan.value_or(0)); }};
+}
+
+}  // namespace
+
+config_keys top_keys(serve_config& c) {
+  using pipeline::idle_policy;
+  return {number("srmp-port", c.srmp.port, 0, 65535, "SRMP over UDP; 0: none"),
+          number("echo-port", c.echo_port, 0, 65535, "UDP echo; 0: none"),
+          word("idle", c.loop.idle,
+               {{"poll", idle_policy::poll}, {"pause", idle_policy::pause}, {"adaptive", idle_policy::adaptive}},
+               "what a loop does when nothing arrives"),
+          seconds("duration", c.duration_s, "then it stops; 0: at a signal"),
+          seconds("stats-period", c.stats_period_s, "a line of statistics every so often; 0: none")};
+}
+
+config_keys interface_keys(interface_config& c) {
+  return {port_of(c),
+          mac_of(c),
+          vlan_of(c),
+          mtu_of(c),
+          flag("link-local", c.host.link_local, "with any IPv6 address: a link-local one beside it (RFC 4862 5.3)"),
+          number("dad-transmits", c.host.dad_transmits, 0, 10, "probes for duplicate IPv6 addresses; 0: no detection"),
+          flag("announce", c.host.announce, "gratuitous ARP and unsolicited advertisements at the start"),
+          flag("accept-broadcast", c.host.accept_broadcast, "services get datagrams that were sent to everybody")};
+}
+
+config_keys srmp_keys(srmp_config& c) {
+  return {word("answer", c.answer, {{"rpc", srmp_answer::rpc}, {"echo", srmp_answer::echo}},
+               "calls of methods, or each payload sent back"),
+          size("batch-bytes", c.batch_bytes, 0, 9216, "of a datagram of replies at most; 0: what the MTU carries"),
+          number("amplification-factor", c.amplification.factor, 1, 1000,
+                 "replies of so many times the request's bytes are free"),
+          size("amplification-rate", c.amplification.bytes.per_second, 0, 1'000'000'000,
+               "a second, beyond that, to all callers; 0: no limit"),
+          size("amplification-burst", c.amplification.bytes.burst, 65536, 1'000'000'000, "of these at once")};
+}
+
+config_keys peer_keys(srmp::compatibility& c) {
+  return {flag("kind-of-reply", c.kind_of_reply, "a reply says of itself whether it is text or bytes"),
+          flag("one-frame-a-datagram", c.one_frame_a_datagram, "one reply a datagram; false: as many as fit"),
+          flag("empty-datagram-closes", c.empty_datagram_closes, "a datagram without a byte is the peer's goodbye")};
+}
+
+config_keys rpc_keys(rpc::service_limits& c) {
+  return {size("max-json-bytes", c.max_json_bytes, 64, 16u << 20, "of arguments that a method reads as JSON"),
+          number("max-json-depth", c.max_json_depth, 1, 1024, "of nesting in them"),
+          number("max-items", c.max_items, 1, 1'000'000, "of one stream of results")};
+}
+
+config_keys limit_keys(net::host_limits& c) {
+  constexpr std::uint64_t million = 1u << 20;
+  config_keys keys = {
+      number("neighbours", c.neighbours, 1, million, "known by MAC address, static ones included"),
+      number("pending-frames", c.pending_frames, 1, 65535, "that wait for a neighbour's MAC address"),
+      number("pending-per-neighbour", c.pending_per_neighbour, 1, 65535, "of these for one; the oldest gives way"),
+      time_ns("reachable", c.reachable_ns, 1'000'000, "a neighbour is believed for so long (RFC 4861 10)"),
+      time_ns("delay", c.delay_ns, 0, "then, when used, probed after so long"),
+      time_ns("retransmit", c.retransmit_ns, 1'000'000, "between two probes"),
+      number("multicast-solicits", c.multicast_solicits, 1, 100, "questions to all before giving up"),
+      number("unicast-solicits", c.unicast_solicits, 0, 100, "probes of one before asking all"),
+      time_ns("unused", c.unused_ns, 1'000'000'000, "a neighbour that nobody used for so long is forgotten"),
+      number("reassembly-datagrams", c.reassembly_datagrams, 1, 4096, "put together at a time; the oldest gives way"),
+      size("reassembly-bytes", c.reassembly_bytes, 65536, 128u << 20, "over all of them"),
+      number("fragments-per-datagram", c.fragments_per_datagram, 2, 128, "more and it is dropped"),
+      time_ns("reassembly-timeout", c.reassembly_ns, 1'000'000, "for the missing fragments (RFC 1122 3.3.2)"),
+      number("path-mtus", c.path_mtus, 1, million, "destinations whose path carries less than the link"),
+      time_ns("path-mtu-timeout", c.path_mtu_ns, 1'000'000'000, "then the link's MTU is tried again"),
+      number("min-path-mtu-v4", c.min_path_mtu_v4, 68, 65535, "a smaller report counts as this")};
+  add_rate(keys, "icmp-errors", "icmp-errors-burst", c.icmp_errors, "ICMP errors that are sent");
+  add_rate(keys, "echo-replies", "echo-replies-burst", c.echo_replies, "answers to ping");
+  add_rate(keys, "neighbour-answers", "neighbour-answers-burst", c.neighbour_answers, "ARP replies and advertisements");
+  add_rate(keys, "neighbour-solicits", "neighbour-solicits-burst", c.neighbour_solicits, "ARP requests, solicitations");
+  return keys;
+}
+
+config_keys loop_keys(pipeline::loop_settings& c) {
+  return {number("burst", c.burst_pkts, 1, buf::burst::capacity, "packets of one receive"),
+          time_ns("tx-patience", c.tx_patience_ns, 0, "packets that a full transmit ring refuses wait so long"),
+          time_ns("stop-patience", c.stop_patience_ns, 0, "what was received is answered within this time")};
+}
+
+config_keys pool_keys(pool_config& c) {
+  return {number("packets", c.packets, 0, std::numeric_limits<std::uint32_t>::max(), "0: derived from the rest"),
+          number("cache", c.cache_pkts, 0, 512, "packets that each lcore keeps at hand"),
+          number("rxd", c.rxd, 0, 65535, "descriptors of a receive queue; 0: the driver's wish, else 1024"),
+          number("txd", c.txd, 0, 65535, "descriptors of a transmit queue; 0: likewise"),
+          flag("checksum-offload", c.checksum_offload, "ports that can compute checksums do")};
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string describe(const config_value& value) {
+  struct visitor {
+    std::string operator()(bool b) const { return b ? "true" : "false"; }
+    std::string operator()(std::int64_t n) const { return std::to_string(n); }
+    std::string operator()(double d) const { return fmt::format("{}", d); }
+    std::string operator()(const std::string& s) const {
+      // Long and strange texts are cut and made printable: the place is what matters.
+      std::string shown;
+      for (const char c : s.substr(0, 48)) shown += c >= 0x20 && c < 0x7F ? c : '?';
+      return "\"" + shown + (s.size() > 48 ? "...\"" : "\"");
+    }
+    std::string operator()(const other_type& t) const {
+      return (t.name == "array" ? "an " : "a ") + std::string(t.name);
+    }
+  };
+  return std::visit(visitor{}, value);
+}
+
+}  // namespace millrace::app
