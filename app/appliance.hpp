@@ -50,8 +50,14 @@ class appliance {
   void slice() noexcept;  // without lcores only; counts its heap calls
   void stop() noexcept;   // graceful: what was received is answered; returns when every loop has finished
 
+  // What rings of this process still hold on the appliance's ports is received and freed: counted as held. After
+  // stop(); answers how many packets.
+  std::uint64_t drain() noexcept;
+
   [[nodiscard]] bool has_lcores() const noexcept;
   [[nodiscard]] std::size_t loops() const noexcept;
+  // For what is to be set before the start: a bad wire, another service.
+  [[nodiscard]] pipeline::service_loop& loop(std::size_t which) noexcept;
   // The lcore of a loop; of the one without lcores, the lcore that called make().
   [[nodiscard]] unsigned lcore_of(std::size_t loop) const noexcept;
   [[nodiscard]] pipeline::figures of_loop(std::size_t loop) const noexcept;

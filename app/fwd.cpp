@@ -180,34 +180,13 @@ base::result<double> measure(fwd_run& run) {
   return seconds_since(start);
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const fwd_run& run) {
-  port::port_stats sum;
-  for (const port::port& p : run.ports) {
-    const port::port_stats one = p.stats();
-    sum.rx_missed += one.rx_missed;
-    sum.rx_errors += one.rx_errors;
-    sum.rx_no_mbuf += one.rx_no_mbuf;
-    // A ring counts what it refused as errors; the engine has counted that already.
-    if (!p.facts().is_software_ring()) sum.tx_errors += one.tx_errors;
-  }
-  std::vector<std::pair<std::string, std::uint64_t>> found;
-  const auto note = [&](const char* kind, std::uint64_t n) {
-    if (n != 0) found.emplace_back(kind, n);
-  };
-  note("rx_missed", sum.rx_missed);
-  note("rx_errors", sum.rx_errors);
-  note("rx_no_mbuf", sum.rx_no_mbuf);
-  note("tx_errors", sum.tx_errors);
-  return found;
-}
-
 // Takes the run apart and counts what is left.
 fwd_end finish(fwd_run& run, double seconds) {
   fwd_end end;
   end.window = read_window(*run.engine, {}, seconds, counts_bytes(run.options.engine.work.mode));
   run.engine->drain();
   end.total = run.engine->total();
-  end.driver_errors = driver_errors(run);
+  end.driver_errors = driver_errors(run.ports);
   for (const port::port& p : run.ports) end.ports.push_back({p.facts().name, p.stats()});
   run.engine.reset();
   run.ports.clear();

@@ -158,6 +158,27 @@ fwd_window read_window(const pipeline::engine& engine, const std::vector<figures
   return window;
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::deque<port::port>& ports) {
+  port::port_stats sum;
+  for (const port::port& p : ports) {
+    const port::port_stats one = p.stats();
+    sum.rx_missed += one.rx_missed;
+    sum.rx_errors += one.rx_errors;
+    sum.rx_no_mbuf += one.rx_no_mbuf;
+    // A ring counts what it refused as errors; the engine has counted that already.
+    if (!p.facts().is_software_ring()) sum.tx_errors += one.tx_errors;
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  const auto note = [&](const char* kind, std::uint64_t n) {
+    if (n != 0) found.emplace_back(kind, n);
+  };
+  note("rx_missed", sum.rx_missed);
+  note("rx_errors", sum.rx_errors);
+  note("rx_no_mbuf", sum.rx_no_mbuf);
+  note("tx_errors", sum.tx_errors);
+  return found;
+}
+
 std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool) {
   std::string text;
   for (const lcore_window& l : period.lcores)

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "app/result_json.hpp"
 #include "mem/packet_pool.hpp"
 #include "pipeline/engine.hpp"
+#include "port/port.hpp"
 
 namespace millrace::app {
 
@@ -54,6 +56,8 @@ struct fwd_end {
   std::vector<port_end> ports;
 };
 
+// What only drivers see, by kind; zeroes are left out.
+[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::deque<port::port>& ports);
 [[nodiscard]] std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool);
 [[nodiscard]] std::string summary_text(std::string_view title, const fwd_end& end);
 // All but role, build and workload.

@@ -19,6 +19,7 @@ namespace {
 constexpr std::array roles = std::to_array<role>({
     {"fwd", "forward packets between ports in one of several modes, and measure it", run_fwd},
     {"inspect", "who talks QUIC to what: captures and ports, analysed passively", run_inspect},
+    {"serve", "answer on a network: ARP, ping, UDP echo, SRMP calls", run_serve},
     {"load", "ask a server as much as it takes, or at a rate; check every reply, and measure", run_load},
     {"doctor", "what this machine lacks for running millrace, and the command that mends it", run_doctor},
 });

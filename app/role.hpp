@@ -30,6 +30,7 @@ struct role {
 int run_fwd(const invocation& call);
 int run_inspect(const invocation& call);
 int run_load(const invocation& call);
+int run_serve(const invocation& call);
 int run_doctor(const invocation& call);
 
 }  // namespace millrace::app
