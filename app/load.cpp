@@ -280,7 +280,8 @@ int generate(const load_options& options, const env::eal& eal, output_file json)
   const auto seconds = measure(run);
   if (!seconds) return report(seconds.error());
   const load_end messages = gather(run.options.asked, run.loads);
-  const fwd_end packets = finish(run, seconds.value());
+  // Packets are told over the time that messages were measured in, without what came before the first answer.
+  const fwd_end packets = finish(run, messages.did.seconds() > 0 ? messages.did.seconds() : seconds.value());
   return conclude(run, packets, messages, eal.hugepages());
 }
 

@@ -146,8 +146,11 @@ std::string load_failure(const load_end& end) {
   const std::string target = to_text(end.asked.target);
   if (!did.answered && did.knocks == 0)
     return "nothing was sent to " + target + ": our address was not ours in time (is it somebody else's?)";
+  const std::string_view resolution = end.asked.target.address.family == base::ip_family::v4 ? "ARP" : "ND";
   if (!did.answered && did[load_error::unreachable] != 0)
-    return "no reply from " + target + ": a neighbour did not answer for its address, or ICMP said that it is closed";
+    return fmt::format("no reply from {}: nobody answers {} for it, or for the gateway", target, resolution);
+  if (!did.answered && did[load_error::icmp_error] != 0)
+    return "no reply from " + target + ": ICMP says that the port is closed, or that no way leads there";
   if (!did.answered) return "no reply from " + target + ": it was asked, and said nothing";
   if (did.sent != 0 && !is_one_way(end) && did.replies == 0 && did.items == 0)
     return fmt::format("no right reply from {}: {}", target, errors_text(did));

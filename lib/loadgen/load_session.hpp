@@ -5,7 +5,8 @@
 // Way      a srmp datagram_sink, and: aim(local_port), of the datagrams opened next; bool has_source(), whether our
 //          address may be used; max_payload(), bytes that fit the path uncut; packets(bytes), how many packets such a
 //          datagram becomes; room(), packets that may be sent now; bool went(), whether the last one closed was sent;
-//          refused() and unreachable(), sums.
+//          refused(), unreachable() and
+//          icmp_errors(), sums.
 // Turns    connections that may send stand in a queue. Closed loop: the first one sends all that its window lets, the
 //          next follows. Open loop: the first one sends what is due, one datagram of it, and goes to the end.
 // Fill     closed loop sends whole datagrams: what replies free is gathered until it fills one. A window that holds
@@ -326,6 +327,7 @@ void load_session<Way>::sweep(Way& way, std::uint64_t now) noexcept {
   }
   count_.set(load_error::refused, way.refused());
   count_.set(load_error::unreachable, way.unreachable());
+  count_.set(load_error::icmp_error, way.icmp_errors());
 }
 
 template <class Way>

@@ -57,6 +57,8 @@ std::string_view to_string(load_error kind) noexcept {
       return "refused";
     case load_error::unreachable:
       return "unreachable";
+    case load_error::icmp_error:
+      return "icmp_error";
     case load_error::end_:
       break;
   }

@@ -60,7 +60,8 @@ enum class load_error : std::uint8_t {
   unmatched,    // replies that nobody waits for: late, doubled or made up
   stranger,     // datagrams that are not from the target
   refused,      // datagrams that our own host or transmit queue did not take
-  unreachable,  // packets that waited for a neighbour in vain, and ICMP errors heard
+  unreachable,  // packets that waited in vain for a neighbour to say where it is
+  icmp_error,   // ICMP errors heard: a closed port, no way
   end_
 };
 inline constexpr std::size_t load_error_count = static_cast<std::size_t>(load_error::end_);

@@ -74,9 +74,9 @@ class udp_way {
   [[nodiscard]] bool went() const noexcept { return went_; }
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
   [[nodiscard]] std::uint64_t unreachable() const noexcept {
-    net::host& host = out_->host();
-    return host.held_drops().get(stats::drop_reason::neighbour_unreachable) + host.figures().errors_received.get();
+    return out_->host().held_drops().get(stats::drop_reason::neighbour_unreachable);
   }
+  [[nodiscard]] std::uint64_t icmp_errors() const noexcept { return out_->host().figures().errors_received.get(); }
 };
 
 }  // namespace

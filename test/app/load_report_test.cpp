@@ -100,8 +100,10 @@ TEST(load_report, fails_a_run_that_nobody_answered) {
   EXPECT_TRUE(has(load_failure(end), "our address was not ours"));
   end.did.knocks = 3;
   EXPECT_TRUE(has(load_failure(end), "no reply from 198.18.0.1:5500: it was asked"));
+  end.did.errors[static_cast<std::size_t>(load_error::icmp_error)] = 3;
+  EXPECT_TRUE(has(load_failure(end), "ICMP says"));
   end.did.errors[static_cast<std::size_t>(load_error::unreachable)] = 3;
-  EXPECT_TRUE(has(load_failure(end), "a neighbour did not answer"));
+  EXPECT_TRUE(has(load_failure(end), "nobody answers ARP"));
 }
 
 TEST(load_report, fails_a_run_of_errors_alone) {

@@ -131,7 +131,7 @@ TEST(srmp_load, hears_that_a_port_is_closed) {
   two_ends w(s);
   ASSERT_TRUE(w.run(UINT32_MAX));
   EXPECT_FALSE(w.load->figures().answered);
-  EXPECT_GT(w.load->figures()[load_error::unreachable], 0u);
+  EXPECT_GT(w.load->figures()[load_error::icmp_error], 0u);
 }
 
 TEST(srmp_load, counts_what_a_silent_server_leaves_unanswered) {
