@@ -19,7 +19,7 @@ constexpr std::uint32_t ipv4_size = 20;
 constexpr std::uint32_t ipv6_size = 40;
 constexpr std::uint32_t fragment_header_size = 8;
 constexpr std::uint32_t udp_size = 8;
-constexpr std::uint32_t longest_ip = 65535;
+constexpr std::uint32_t longest_ip = 65535;  // what its length field can say
 
 // The sums below are of words as the CPU loads them, like wire::sum_words().
 [[nodiscard]] std::uint64_t sum_address_v4(const ip_address& a) noexcept { return base::load_le32(a.octets.data()); }
@@ -206,7 +206,9 @@ tx_answer host::send_ip(const outgoing& what, const base::segments& payload, std
   piece whole{.size = static_cast<std::uint32_t>(payload.size())};
   const std::uint32_t limit = packet_limit(what.dst, now, whole.dont_fragment);
   const std::uint32_t header = what.src.family == ip_family::v4 ? ipv4_size : ipv6_size;
-  if (header + payload.size() > longest_ip) return {tx_what::dropped, drop_reason::ip_too_big};
+  // RFC 791 3.1: of the whole packet. RFC 8200 3: of what follows the header.
+  if (payload.size() > (what.src.family == ip_family::v4 ? longest_ip - ipv4_size : longest_ip))
+    return {tx_what::dropped, drop_reason::ip_too_big};
   if (header + payload.size() > limit) {
     if (!what.may_fragment) return {tx_what::dropped, drop_reason::ip_too_big};
     return send_pieces(what, payload, to, limit, sink);
