@@ -1,9 +1,13 @@
 #include "port/facts.hpp"
 
+#include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_ethdev.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "port/packet_socket.hpp"
 
 namespace millrace::port {
 namespace {
@@ -27,6 +31,16 @@ descriptor_limits read_limits(const rte_eth_desc_lim& from) noexcept {
   return {.min = from.nb_min,
           .max = from.nb_max == 0 ? static_cast<std::uint16_t>(UINT16_MAX) : from.nb_max,
           .align = from.nb_align == 0 ? static_cast<std::uint16_t>(1) : from.nb_align};
+}
+
+// The driver says 1500 whatever the interface has, and refuses more; the kernel refuses frames beyond the interface's.
+void read_af_packet(const rte_eth_dev_info& info, port_facts& facts) noexcept {
+  const rte_devargs* const given = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
+  facts.ring_frame_bytes = ring_frame_of(given == nullptr || given->args == nullptr ? "" : given->args);
+  const std::uint32_t held = ring_frame_mtu(facts.ring_frame_bytes);
+  const std::uint32_t kernels = kernel_mtu(info.if_index);
+  facts.mtu = static_cast<std::uint16_t>(std::min({kernels == 0 ? facts.mtu : kernels, held, 65535u}));
+  facts.max_mtu = facts.mtu;
 }
 
 }  // namespace
@@ -66,6 +80,7 @@ base::result<port_facts> read_facts(std::uint16_t id) {
   facts.min_mtu = info.min_mtu;
   facts.max_mtu = info.max_mtu;
   facts.can = read_offloads(info);
+  if (facts.has_kernels_mtu()) read_af_packet(info, facts);
   return facts;
 }
 

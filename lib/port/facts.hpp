@@ -52,11 +52,14 @@ struct port_facts {
   descriptor_limits txd;
   std::uint16_t preferred_rxd = 0;  // 0: the driver has no opinion
   std::uint16_t preferred_txd = 0;
-  std::uint16_t mtu = 1500;
+  std::uint16_t mtu = 1500;  // of a kernel interface (net_af_packet): what it has, as far as a ring frame holds it
   std::uint16_t min_mtu = 0;
   std::uint16_t max_mtu = UINT16_MAX;
+  std::uint32_t ring_frame_bytes = 0;  // net_af_packet: a buffer must hold one; 0: no such thing
   offloads can;
 
+  // An interface that the kernel keeps: its MTU is set there (`ip link set dev IFACE mtu N`), and only read by us.
+  [[nodiscard]] bool has_kernels_mtu() const noexcept { return driver == "net_af_packet"; }
   // Rings of this process: what was sent stays queued in our own memory, also after the port stopped.
   [[nodiscard]] bool is_software_ring() const noexcept { return driver == "net_ring"; }
   // Drivers that hand over packets of no fixed origin and count no bytes.

@@ -1,0 +1,58 @@
+#include "port/packet_socket.hpp"
+
+#include <linux/if.h>
+#include <linux/if_packet.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+// Before libc's in the order of lookup, for this program and the drivers it loads.
+extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int level, int name, const void* value,
+                                                                 socklen_t size) noexcept {
+  std::uint32_t fanout = 0;  // id, type << 16, flags << 24
+  if (level == SOL_PACKET && name == PACKET_FANOUT && size == sizeof fanout) {
+    std::memcpy(&fanout, value, sizeof fanout);
+    fanout &= ~(std::uint32_t{PACKET_FANOUT_FLAG_DEFRAG} << 16);
+    value = &fanout;
+  }
+  return static_cast<int>(::syscall(SYS_setsockopt, socket, level, name, value, size));
+}
+
+namespace millrace::port {
+
+std::uint32_t ring_frame_of(std::string_view device_arguments) noexcept {
+  constexpr std::string_view key = "framesz=";
+  std::uint32_t bytes = 2048;
+  for (std::size_t at = 0; at < device_arguments.size();) {
+    const std::size_t end = std::min(device_arguments.find(',', at), device_arguments.size());
+    const std::string_view one = device_arguments.substr(at, end - at);
+    if (one.starts_with(key)) std::from_chars(one.data() + key.size(), one.data() + one.size(), bytes);
+    at = end + 1;
+  }
+  return bytes;
+}
+
+std::uint32_t ring_frame_mtu(std::uint32_t ring_frame_bytes) noexcept {
+  constexpr std::uint32_t ring_header = TPACKET2_HDRLEN;
+  constexpr std::uint32_t alignment = 16;        // of the network header
+  constexpr std::uint32_t link_header = 14 + 4;  // Ethernet with a tag
+  return ring_frame_bytes - std::min(ring_frame_bytes, ring_header + alignment + link_header);
+}
+
+std::uint32_t kernel_mtu(unsigned interface_index) noexcept {
+  const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any < 0) return 0;
+  ifreq request{};
+  request.ifr_ifindex = static_cast<int>(interface_index);
+  const bool told =
+      ::ioctl(any, SIOCGIFNAME, &request) == 0 && ::ioctl(any, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0;
+  ::close(any);
+  return told ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+}
+
+}  // namespace millrace::port
