@@ -50,10 +50,21 @@ void examine_versions(const doctor_facts& facts, findings& found) {
     found.push_back({health::ok, "ipsec-mb", facts.ipsec_mb + ", " + facts.ipsec_mb_arch, ""});
 }
 
+// NICs that DPDK can have now, of one NUMA node: "0000:03:00.0, 0000:03:00.1".
+std::string nics_for_dpdk(const env::machine& host, int node) {
+  std::string names;
+  for (const env::pci_nic& nic : host.nics)
+    if (nic.node == node && (env::is_userspace_driver(nic.driver) || env::is_shared_driver(nic.driver)))
+      env::add_item(names, nic.address);
+  return names;
+}
+
 std::string pool_text(const env::machine& host, const env::hugepage_pool& pool) {
+  const std::string nics = pool.node >= 0 ? nics_for_dpdk(host, pool.node) : "";
   return std::to_string(pool.free) + " of " + std::to_string(pool.total) + " pages of " +
          env::size_text(pool.page_bytes) + " free" +
-         (host.nodes.size() > 1 && pool.node >= 0 ? " on node " + std::to_string(pool.node) : "");
+         (host.nodes.size() > 1 && pool.node >= 0 ? " on node " + std::to_string(pool.node) : "") +
+         (host.nodes.size() > 1 && !nics.empty() ? ", the node of " + nics : "");
 }
 
 void examine_hugepages(const env::machine& host, findings& found) {
@@ -113,12 +124,38 @@ void examine_iommu(const env::machine& host, findings& found) {
                      "chmod 666 /dev/vfio/vfio"});
 }
 
+// No command takes away an interface in use: whoever is logged in through it would type his last one.
+bool is_up(const env::machine& host, const env::pci_nic& nic) {
+  return std::any_of(nic.interfaces.begin(), nic.interfaces.end(), [&](const std::string& name) {
+    const env::network_interface* interface = host.find_interface(name);
+    return interface != nullptr && interface->up;
+  });
+}
+
 void examine_nic(const env::machine& host, const env::pci_nic& nic, findings& found) {
   std::string text = nic.address + ' ' + nic.id + ' ' + (nic.driver.empty() ? "no driver" : nic.driver);
   for (const std::string& name : nic.interfaces) text += ' ' + name;
   if (nic.node >= 0 && host.nodes.size() > 1) text += ", NUMA node " + std::to_string(nic.node);
   if (env::is_shared_driver(nic.driver)) {
     found.push_back({health::ok, "nic", text + ": DPDK shares it with the kernel", ""});
+  } else if (env::is_userspace_driver(nic.driver) && nic.driver != "vfio-pci" && host.iommu_groups != 0) {
+    found.push_back({health::warn, "nic", text + ": this driver bypasses the IOMMU, the NIC may write anywhere",
+                     "dpdk-devbind.py --bind=vfio-pci " + nic.address});
+  } else if (nic.driver == "vfio-pci" && !nic.group_holders.empty()) {
+    std::string holders;
+    std::string addresses;
+    bool up = false;
+    for (const std::string& holder : nic.group_holders) {
+      const std::string_view address = std::string_view(holder).substr(0, holder.find(' '));
+      const env::pci_nic* other = host.find_nic(address);
+      up = up || (other != nullptr && is_up(host, *other));
+      env::add_item(holders, holder);
+      env::add_item(addresses, address, " ");
+    }
+    found.push_back({health::warn, "nic",
+                     text + ": VFIO gives out whole groups, and of group " + std::to_string(nic.iommu_group) +
+                         " the kernel holds " + holders,
+                     up ? "" : "dpdk-devbind.py --unbind " + addresses});
   } else if (env::is_userspace_driver(nic.driver)) {
     const bool denied = nic.driver == "vfio-pci" && nic.group_access == env::usability::denied;
     const std::string group = "/dev/vfio/" + std::to_string(nic.iommu_group);
@@ -126,12 +163,7 @@ void examine_nic(const env::machine& host, const env::pci_nic& nic, findings& fo
                      text + (denied ? ": user " + std::to_string(host.euid) + " may not open " + group : ": for DPDK"),
                      denied ? "chown " + std::to_string(host.euid) + ' ' + group : ""});
   } else {
-    const bool up = std::any_of(nic.interfaces.begin(), nic.interfaces.end(), [&](const std::string& name) {
-      const env::network_interface* interface = host.find_interface(name);
-      return interface != nullptr && interface->up;
-    });
-    // No command for an interface in use: whoever is logged in through it would type his last one.
-    if (up)
+    if (is_up(host, nic))
       found.push_back({health::ok, "nic", text + ": in use by the kernel", ""});
     else
       found.push_back({health::ok, "nic", text + ": the kernel's; DPDK can have it",
@@ -139,16 +171,30 @@ void examine_nic(const env::machine& host, const env::pci_nic& nic, findings& fo
   }
 }
 
+// CPUs of `these` that `others` lack.
+env::cpu_list without(const env::cpu_list& these, const env::cpu_list& others) {
+  env::cpu_list rest;
+  for (const unsigned cpu : these)
+    if (!env::contains(others, cpu)) rest.push_back(cpu);
+  return rest;
+}
+
+std::string isolation_command(const env::cpu_list& cpus) {
+  const std::string list = env::format_cpu_list(cpus);
+  return "kernel command line: isolcpus=" + list + " nohz_full=" + list + " rcu_nocbs=" + list;
+}
+
 void examine_isolation(const env::machine& host, findings& found) {
   if (host.online.size() < 2) return;  // nothing to set apart
+  const env::cpu_list ticking = without(host.isolated, host.nohz_full);
   if (host.isolated.empty()) {
-    const std::string rest = env::format_cpu_list({host.online.begin() + 1, host.online.end()});
     found.push_back({health::warn, "isolation", "no CPU is isolated: the scheduler puts other work beside the lcores",
-                     "kernel command line: isolcpus=" + rest + " nohz_full=" + rest + " rcu_nocbs=" + rest});
-  } else if (host.nohz_full.empty()) {
+                     isolation_command({host.online.begin() + 1, host.online.end()})});
+  } else if (!ticking.empty()) {
     const std::string same = env::format_cpu_list(host.isolated);
     found.push_back({health::warn, "isolation",
-                     "CPUs " + same + " are isolated, but the timer tick still interrupts them",
+                     "CPUs " + same + " are isolated, but the timer tick still interrupts " +
+                         (ticking == host.isolated ? "them" : env::format_cpu_list(ticking)),
                      "kernel command line: nohz_full=" + same + " rcu_nocbs=" + same});
   } else {
     found.push_back(
@@ -182,6 +228,24 @@ void examine_numa(const env::machine& host, findings& found) {
     for (const env::cpu_node& node : host.nodes)
       text += "; " + std::to_string(node.node) + ": CPUs " + env::format_cpu_list(node.cpus);
   if (!host.nodes.empty()) found.push_back({health::ok, "numa", text, ""});
+  if (host.nodes.size() < 2) return;
+  // Packets of a NIC are cheapest for the CPUs of its own node.
+  for (const env::cpu_node& node : host.nodes) {
+    const std::string nics = nics_for_dpdk(host, node.node);
+    const env::cpu_list usable = without(node.cpus, without(node.cpus, host.usable_cpus()));
+    if (nics.empty() || node.cpus.empty()) continue;
+    const std::string where =
+        "node " + std::to_string(node.node) + ", where " + nics + (nics.size() > 12 ? " are" : " is");
+    if (usable.empty())
+      found.push_back({health::warn, "numa", "this process may not run on CPUs of " + where,
+                       "cpuset of the control group: " + env::format_cpu_list(node.cpus)});
+    else if (without(usable, host.affinity).size() == usable.size())
+      found.push_back({health::warn, "numa", "lcores chosen by default are none of " + where,
+                       "millrace ... -l " + env::format_cpu_list(usable)});
+    if (!host.isolated.empty() && without(node.cpus, host.isolated).size() == node.cpus.size())
+      found.push_back({health::warn, "isolation", "no isolated CPU is on " + where,
+                       isolation_command({node.cpus.begin() + (node.cpus.size() > 1 ? 1 : 0), node.cpus.end()})});
+  }
 }
 
 void examine_rights(const env::machine& host, findings& found) {

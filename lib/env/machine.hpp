@@ -43,6 +43,8 @@ struct pci_nic {
   int iommu_group = -1;                         // -1: none
   usability group_access = usability::missing;  // of /dev/vfio/GROUP
   std::vector<std::string> interfaces;          // the kernel's names for it
+  // Devices of the same group that a driver of the kernel's holds, "0000:03:00.1 (i40e)": VFIO gives out whole groups.
+  std::vector<std::string> group_holders = {};
 };
 
 struct network_interface {

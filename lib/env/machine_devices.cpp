@@ -59,6 +59,20 @@ void read_interfaces(const std::string& root, machine& host) {
   }
 }
 
+// What keeps VFIO from giving out the group of `nic`: its other devices, but for bridges and what VFIO has or nobody.
+std::vector<std::string> holders_of_group(const std::string& root, const pci_nic& nic) {
+  std::vector<std::string> holders;
+  const std::string devices = root + "/sys/kernel/iommu_groups/" + std::to_string(nic.iommu_group) + "/devices/";
+  for (const std::string& address : list_dir(devices)) {
+    const std::string dir = root + "/sys/bus/pci/devices/" + address;
+    const std::string driver = link_name(dir + "/driver");
+    const bool bridge = read_line(dir + "/class").starts_with("0x06");  // PCI class 06: they stay where they are
+    if (address == nic.address || bridge || driver.empty() || driver == "vfio-pci" || driver == "pci-stub") continue;
+    holders.push_back(address + " (" + driver + ')');
+  }
+  return holders;
+}
+
 void read_nics(const std::string& root, machine& host) {
   const std::string devices = root + "/sys/bus/pci/devices/";
   for (const std::string& address : list_dir(devices)) {
@@ -76,6 +90,7 @@ void read_nics(const std::string& root, machine& host) {
       nic.group_access = access_of(root + "/dev/vfio/" + std::to_string(*group));
       if (nic.group_access == usability::missing)
         nic.group_access = access_of(root + "/dev/vfio/noiommu-" + std::to_string(*group));
+      nic.group_holders = holders_of_group(root, nic);
     }
     for (const network_interface& interface : host.interfaces)
       if (interface.pci_address == address) nic.interfaces.push_back(interface.name);

@@ -93,6 +93,16 @@ class server : public testing::Test {
     tree_.folder("/sys/bus/pci/drivers/vfio-pci");
     tree_.folder("/sys/bus/virtio/drivers/virtio_net");
     tree_.folder("/sys/kernel/iommu_groups/17");
+    tree_.link("/sys/kernel/iommu_groups/17/devices/0000:03:00.1", "/sys/devices/pci0000:00/0000:03:00.1");
+    put_device("0000:02:00.0", "0x060400\n", "0x8086\n", "0x0001\n", "1\n");  // a bridge: never in the way
+    put_device("0000:03:00.2", "0x010700\n", "0x1000\n", "0x0072\n", "1\n");
+    tree_.folder("/sys/bus/pci/drivers/pcieport");
+    tree_.folder("/sys/bus/pci/drivers/mpt3sas");
+    tree_.link("/sys/devices/pci0000:00/0000:02:00.0/driver", "/sys/bus/pci/drivers/pcieport");
+    tree_.link("/sys/devices/pci0000:00/0000:03:00.2/driver", "/sys/bus/pci/drivers/mpt3sas");
+    for (const char* address : {"0000:02:00.0", "0000:03:00.2"})
+      tree_.link(std::string("/sys/kernel/iommu_groups/17/devices/") + address,
+                 std::string("/sys/devices/pci0000:00/") + address);
     tree_.link("/sys/devices/pci0000:00/0000:03:00.0/driver", "/sys/bus/pci/drivers/i40e");
     tree_.link("/sys/devices/pci0000:00/0000:03:00.1/driver", "/sys/bus/pci/drivers/vfio-pci");
     tree_.link("/sys/devices/pci0000:00/0000:03:00.1/iommu_group", "/sys/kernel/iommu_groups/17");
@@ -170,7 +180,7 @@ TEST_F(server, shows_the_memory_its_control_group_leaves) { EXPECT_EQ(host_.memo
 
 TEST_F(server, shows_its_nics_and_who_drives_them) {
   ASSERT_EQ(host_.nics.size(), 3u);
-  EXPECT_EQ(host_.pci_addresses.size(), 4u);
+  EXPECT_EQ(host_.pci_addresses.size(), 6u);
   const pci_nic* kernel = host_.find_nic("03:00.0");
   ASSERT_NE(kernel, nullptr);
   EXPECT_EQ(kernel->id, "8086:1572");
@@ -183,6 +193,8 @@ TEST_F(server, shows_its_nics_and_who_drives_them) {
   EXPECT_EQ(ours->driver, "vfio-pci");
   EXPECT_EQ(ours->iommu_group, 17);
   EXPECT_EQ(ours->group_access, usability::usable);
+  EXPECT_EQ(ours->group_holders, std::vector<std::string>{"0000:03:00.2 (mpt3sas)"});
+  EXPECT_TRUE(kernel->group_holders.empty());
   const pci_nic* virtual_nic = host_.find_nic("0000:04:00.0");
   ASSERT_NE(virtual_nic, nullptr);
   EXPECT_EQ(virtual_nic->node, -1);
