@@ -14,7 +14,6 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'support'))
 import netns  # noqa: E402
 
-EXPERIMENT = 0x88B5  # IEEE 802: local experiments; no stack answers these
 STRANGER = bytes.fromhex('020000000009')
 FRAMES = 50
 
@@ -70,9 +69,9 @@ class Links(unittest.TestCase):
             with link.kernel.raw(link.kernel_iface) as sock:
                 bodies = [bytes([n]) * (46 + 29 * n) for n in range(FRAMES)]  # the last fills a frame of MTU 1500
                 for body in bodies:
-                    sock.send(netns.ethernet(STRANGER, ours, EXPERIMENT, body))
-                back = receive(sock, lambda frame: frame[12:14] == EXPERIMENT.to_bytes(2, 'big'), FRAMES)
-            self.assertEqual(back, [netns.ethernet(ours, STRANGER, EXPERIMENT, body) for body in bodies])
+                    sock.send(netns.ethernet(STRANGER, ours, netns.EXPERIMENT, body))
+                back = receive(sock, lambda frame: frame[12:14] == netns.EXPERIMENT.to_bytes(2, 'big'), FRAMES)
+            self.assertEqual(back, [netns.ethernet(ours, STRANGER, netns.EXPERIMENT, body) for body in bodies])
             self.assertEqual(fwd.stop(), 0, fwd.said())
         self.check_accounts(fwd.result())
         self.assertGreaterEqual(fwd.result()['rx']['packets'], FRAMES)
@@ -82,6 +81,31 @@ class Links(unittest.TestCase):
 
     def test_what_macswap_sends_comes_back_over_tap(self):
         self.check_swap('tap')
+
+    def test_fragments_reach_the_port_as_they_are(self):
+        # The driver would have the kernel put them together, and what is larger than a ring frame would arrive cut.
+        link = self.link('veth')
+        whole = netns.udp(netns.KERNEL_IP4, 40000, netns.BOX_IP4, 7, bytes(range(250)) * 12)
+        parts = [netns.ipv4(netns.KERNEL_IP4, netns.BOX_IP4, whole[at:at + 1480], 17, 7,
+                            (0x2000 if at + 1480 < len(whole) else 0) | at // 8) for at in range(0, len(whole), 1480)]
+        with link.millrace('@af_packet', '--', 'fwd', '--mode', 'macswap') as fwd:
+            fwd.wait_line('running until')
+            ours = link.kernel_mac()
+            with link.kernel.raw(link.kernel_iface) as sock:
+                for part in parts:
+                    sock.send(netns.ethernet(STRANGER, ours, 0x0800, part))
+                back = receive(sock, lambda frame: frame[6:12] == STRANGER, len(parts))
+            self.assertEqual(back, [netns.ethernet(ours, STRANGER, 0x0800, part) for part in parts])
+            self.assertEqual(fwd.stop(), 0, fwd.said())
+
+    def test_the_mtu_of_a_port_is_that_of_its_interface(self):
+        link = self.link('veth')
+        for mtu, told in ((1400, 1400), (9000, 1962)):  # a ring frame of 2048 bytes holds no more
+            link.set_mtu(mtu)
+            with link.millrace('@af_packet', '--', 'fwd', '--verbose') as fwd:
+                fwd.wait_line('running until')
+                self.assertIn(f', MTU {told}, ', '\n'.join(fwd.lines))
+                self.assertEqual(fwd.stop(), 0, fwd.said())
 
     def test_an_interface_of_another_namespace_is_refused_by_name(self):
         link = self.link('veth')

@@ -35,6 +35,8 @@ BOX_IP4, KERNEL_IP4, PREFIX4 = '198.18.0.1', '198.18.0.2', 24
 BOX_IP6, KERNEL_IP6, PREFIX6 = '2001:db8:18::1', '2001:db8:18::2', 64
 PROFILES = {'veth': '@af_packet', 'tap': '@tap'}
 
+EXPERIMENT = 0x88B5  # IEEE 802: an ethertype for local experiments, that no stack answers
+
 START_S = 30       # until millrace must be ready, on a busy machine
 STOP_S = 20        # until it must have ended after a signal
 COMMAND_S = 30     # for a command in a namespace
@@ -287,9 +289,9 @@ class Link:
         or with EAL arguments."""
         return Millrace(self, words, environment or {})
 
-    def capture(self, interface=None, expression=()):
+    def capture(self, interface=None):
         """What passes the kernel's end, in a file of packets. Started when this returns."""
-        return Capture(self, interface or self.kernel_iface, expression)
+        return Capture(self, interface or self.kernel_iface)
 
 
 class Millrace:
@@ -389,11 +391,12 @@ class Millrace:
 class Capture:
     """A running tcpdump. stop() ends it and answers the file's name."""
 
-    def __init__(self, link, interface, expression=()):
+    def __init__(self, link, interface):
         self.path = link.path(f'{interface}.pcap')
+        self._link, self._interface = link, interface
         self._errors = open(self.path + '.log', 'w+', encoding='utf-8', errors='replace')
-        self._process = link.kernel.start('tcpdump', '-i', interface, '-n', '-U', '-s', '0', '-B', '16384', '-Z', 'root',
-                                          '-w', self.path, *expression, stdout=subprocess.DEVNULL,
+        self._process = link.kernel.start('tcpdump', '-i', interface, '-n', '-U', '--immediate-mode', '-s', '0', '-B', '16384',
+                                          '-Z', 'root', '-w', self.path, stdout=subprocess.DEVNULL,
                                           stderr=self._errors)
         until = time.monotonic() + START_S
         while 'listening on' not in self.log():
@@ -415,10 +418,23 @@ class Capture:
             return file.read()
 
     def stop(self):
-        time.sleep(0.2)  # what has passed is still on its way through tcpdump's ring
+        """Once everything that has passed is in the file: a frame of our own, the last to pass, shows it."""
+        mark = os.urandom(16)
+        with self._link.kernel.raw(self._interface) as sock:
+            sock.send(ethernet(b'\xff' * 6, b'\x02' + bytes(5), EXPERIMENT, mark))
+        until = time.monotonic() + COMMAND_S
+        while mark not in self._tail():
+            if time.monotonic() > until:
+                raise AssertionError(f'tcpdump does not write what passes: {self.log()}')
+            time.sleep(0.02)
         self._process.send_signal(signal.SIGINT)
         self._process.wait(COMMAND_S)
         return self.path
+
+    def _tail(self):
+        with open(self.path, 'rb') as file:
+            file.seek(max(0, os.path.getsize(self.path) - 65536))
+            return file.read()
 
     def lost(self):
         """Packets that the kernel could not hand to tcpdump; after stop()."""
