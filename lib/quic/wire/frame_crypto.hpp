@@ -7,10 +7,7 @@
 // Source   RFC 9000 19.6. Tests  test/quic/wire/frame_crypto_test.cpp
 #pragma once
 
-#include "base/byte_reader.hpp"
-#include "base/byte_writer.hpp"
-#include "base/parse_status.hpp"
-#include "quic/wire/frame_type.hpp"
+#include "quic/wire/frame_fields.hpp"
 
 namespace millrace::quic::wire {
 
@@ -19,15 +16,32 @@ struct crypto_frame {
   base::byte_view data{};
 };
 
+// What stands in front of the data.
+struct crypto_header {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+// `in` stands behind the type, and `beyond` bytes of the packet follow that are not in `in` (a payload in segments).
+// Answers ok only when all the data is there; `in` stands in front of it then.
+[[nodiscard]] inline base::parse_status parse(base::byte_reader& in, std::size_t beyond, crypto_header& out) noexcept {
+  const std::uint32_t start = in.offset();
+  crypto_header h;
+  if (!in.varint(h.offset) || !in.varint(h.size)) return {base::parse_errc::truncated, in.offset()};
+  if (h.size > base::varint_max - h.offset) return {base::parse_errc::bad_value, start};  // RFC 9000 19.6
+  if (h.size > in.remaining() + beyond) return {base::parse_errc::truncated, in.offset()};
+  out = h;
+  return {};
+}
+
 // `in` stands behind the type.
 [[nodiscard]] inline base::parse_status parse(base::byte_reader& in, crypto_frame& out) noexcept {
-  crypto_frame f;
-  const std::uint32_t start = in.offset();
-  std::uint64_t size = 0;
-  if (!in.varint(f.offset) || !in.varint(size)) return {base::parse_errc::truncated, in.offset()};
-  if (size > base::varint_max - f.offset) return {base::parse_errc::bad_value, start};  // RFC 9000 19.6
-  if (!in.bytes(size, f.data)) return {base::parse_errc::truncated, in.offset()};
-  out = f;
+  crypto_header h;
+  const base::parse_status status = parse(in, 0, h);
+  if (!status) return status;
+  base::byte_view data;
+  if (!in.bytes(h.size, data)) return {base::parse_errc::truncated, in.offset()};  // never: it was counted
+  out = {h.offset, data};
   return {};
 }
 
@@ -42,23 +56,19 @@ struct crypto_frame {
 // The most data that a frame at `offset` can carry in `room` bytes; 0 when not even one byte fits.
 [[nodiscard]] constexpr std::size_t crypto_capacity(std::size_t room, std::uint64_t offset) noexcept {
   const std::size_t fixed = 1 + base::varint_size(offset);
-  if (room <= fixed + 1) return 0;
-  const std::size_t left = room - fixed;  // for the length and the data
-  std::size_t size = left - 1;
-  while (size != 0 && base::varint_size(size) + size > left) --size;  // at most 8 steps: a length is 8 bytes or less
-  return size;
+  return room <= fixed ? 0 : counted_capacity(room - fixed);
 }
 
-// False when there is no room; nothing is written then.
+// Writes what stands in front of the data. False when there is no room for that, or the piece would end beyond 2^62 -
+// 1; nothing is written then.
+[[nodiscard]] inline bool emit(base::byte_writer& out, const crypto_header& h) noexcept {
+  return h.offset <= base::varint_max && h.size <= base::varint_max - h.offset &&
+         write_fields(out, frame_crypto, h.offset, h.size);
+}
+
+// The data is copied. False when there is no room; nothing is written then.
 [[nodiscard]] inline bool emit(base::byte_writer& out, const crypto_frame& f) noexcept {
-  base::byte_span room;
-  if (!out.reserve(encoded_size(f), room)) return false;
-  std::uint8_t* at = room.data();
-  *at++ = static_cast<std::uint8_t>(frame_crypto);
-  at += base::encode_varint(at, f.offset);
-  at += base::encode_varint(at, f.data.size());
-  if (!f.data.empty()) std::memcpy(at, f.data.data(), f.data.size());
-  return true;
+  return out.room() >= encoded_size(f) && emit(out, crypto_header{f.offset, f.data.size()}) && out.bytes(f.data);
 }
 
 }  // namespace millrace::quic::wire

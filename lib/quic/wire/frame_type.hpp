@@ -2,12 +2,14 @@
 //
 // Shape    a frame type is a varint of up to 62 bits and is kept whole: 0x10001 is not 0x01.
 //          The table is RFC 9000 12.4, table 3, as data: one row a type.
-// Source   RFC 9000 12.4 12.5 19, RFC 9002 2, RFC 9221 4. Tests  test/quic/wire/frame_type_test.cpp
+// Source   RFC 9000 9.1 12.4 12.5 19, RFC 9002 2, RFC 9221 4. Tests  test/quic/wire/frame_type_test.cpp
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "quic/wire/header.hpp"
+#include "quic/wire/sender.hpp"
 
 namespace millrace::quic::wire {
 
@@ -46,6 +48,44 @@ inline constexpr frame_type frame_datagram_length = 0x31;
   return type <= frame_handshake_done || type == frame_datagram || type == frame_datagram_length;
 }
 
+// The name of the frame in RFC 9000 or RFC 9221 in lower case, as keys of JSON and statistics have it; "extension" for
+// every other type.
+[[nodiscard]] constexpr std::string_view name_of(frame_type type) noexcept {
+  constexpr std::string_view names[] = {"padding",
+                                        "ping",
+                                        "ack",
+                                        "ack",
+                                        "reset_stream",
+                                        "stop_sending",
+                                        "crypto",
+                                        "new_token",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "stream",
+                                        "max_data",
+                                        "max_stream_data",
+                                        "max_streams",
+                                        "max_streams",
+                                        "data_blocked",
+                                        "stream_data_blocked",
+                                        "streams_blocked",
+                                        "streams_blocked",
+                                        "new_connection_id",
+                                        "retire_connection_id",
+                                        "path_challenge",
+                                        "path_response",
+                                        "connection_close",
+                                        "connection_close",
+                                        "handshake_done"};
+  if (type <= frame_handshake_done) return names[type];
+  return type == frame_datagram || type == frame_datagram_length ? "datagram" : "extension";
+}
+
 // RFC 9000 12.4, table 3. False for unknown types and for packets that carry no frames.
 [[nodiscard]] constexpr bool is_allowed(frame_type type, packet_type packet) noexcept {
   if (!is_known_frame(type)) return false;
@@ -65,6 +105,17 @@ inline constexpr frame_type frame_datagram_length = 0x31;
       return false;
   }
   return false;
+}
+
+// RFC 9000 19.7, 19.20: two frames are a server's alone.
+[[nodiscard]] constexpr bool is_allowed_from(frame_type type, sender from) noexcept {
+  return from == sender::server || (type != frame_new_token && type != frame_handshake_done);
+}
+
+// RFC 9000 9.1: a packet of these frames alone only asks whether a path works.
+[[nodiscard]] constexpr bool is_probing(frame_type type) noexcept {
+  return type == frame_padding || type == frame_new_connection_id || type == frame_path_challenge ||
+         type == frame_path_response;
 }
 
 // RFC 9002 2: everything but ACK, PADDING and CONNECTION_CLOSE wants an acknowledgement.

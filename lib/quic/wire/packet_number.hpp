@@ -6,8 +6,7 @@
 // Source   RFC 9000 17.1, A.2, A.3. Tests  test/quic/wire/packet_number_test.cpp (RFC vectors)
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "base/bytes.hpp"
 
 namespace millrace::quic::wire {
 
@@ -37,6 +36,18 @@ inline constexpr std::uint64_t max_packet_number = (std::uint64_t{1} << 62) - 1;
   if (candidate + half <= expected && candidate < max_packet_number + 1 - window) return candidate + window;
   if (candidate > expected + half && candidate >= window) return candidate - window;
   return candidate;
+}
+
+// Writes the low bytes of `number` into all of `out`, which has packet_number_size() of them (RFC 9000 17.1).
+inline void put_packet_number(base::byte_span out, std::uint64_t number) noexcept {
+  for (std::size_t i = out.size(); i != 0; number >>= 8) out[--i] = static_cast<std::uint8_t>(number);
+}
+
+// The bytes of a packet number as they are, for decode_packet_number(). At most 4.
+[[nodiscard]] inline std::uint64_t read_packet_number(base::byte_view in) noexcept {
+  std::uint64_t truncated = 0;
+  for (const std::uint8_t byte : in) truncated = truncated << 8 | byte;
+  return truncated;
 }
 
 }  // namespace millrace::quic::wire

@@ -19,6 +19,7 @@
 #include "base/fixed_vector.hpp"
 #include "base/parse_status.hpp"
 #include "quic/wire/header.hpp"
+#include "quic/wire/sender.hpp"
 
 namespace millrace::quic::wire {
 
@@ -46,8 +47,6 @@ enum class transport_parameter : std::uint64_t {
   max_datagram_frame_size = 0x20,  // RFC 9221 3
   grease_quic_bit = 0x2ab2,        // RFC 9287 3
 };
-
-enum class sender : std::uint8_t { client, server };
 
 // How a body is written. Drafts before 27 put a 16-bit length in front of the list and used 16-bit numbers and lengths.
 enum class parameter_encoding : std::uint8_t { varints, sixteen_bits };

@@ -5,6 +5,7 @@
 #include "quic/wire/frame_crypto.hpp"
 #include "quic/wire/frame_padding.hpp"
 #include "support/bytes.hpp"
+#include "support/emitted.hpp"
 #include "support/hostile.hpp"
 
 namespace millrace::quic::wire {
@@ -14,23 +15,9 @@ using base::byte_reader;
 using base::byte_view;
 using base::parse_errc;
 using test::byte_list;
+using test::emitted;
 using test::from_hex;
 using test::to_hex;
-
-template <class Frame>
-byte_list emitted(const Frame& f) {
-  byte_list room(encoded_size(f));
-  base::byte_writer out(room);
-  EXPECT_TRUE(emit(out, f));
-  EXPECT_EQ(out.room(), 0u);
-  byte_list tight(room.size());
-  for (std::size_t less = 0; less < room.size(); ++less) {
-    base::byte_writer no_room(base::byte_span(tight).first(less));
-    EXPECT_FALSE(emit(no_room, f));
-    EXPECT_EQ(no_room.size(), 0u);
-  }
-  return room;
-}
 
 TEST(frame_padding, takes_every_run_of_zeros_to_its_end) {
   test::guard_page guard;
