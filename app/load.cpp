@@ -32,6 +32,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto control_pause = std::chrono::milliseconds(5);
 constexpr std::uint64_t stop_slack_ns = 1'000'000'000;
+constexpr std::size_t tries_a_lcore = 16;  // ports that a connection may try, so that hardly any finds none
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
@@ -71,8 +72,7 @@ outcome open_port(load_run& run, const env::eal& eal) {
                  facts.name.c_str());
   std::vector<unsigned> workers = eal.worker_lcores();
   run.own_lcores = !workers.empty();
-  const std::size_t most = std::min<std::size_t>(
-      {facts.max_rxq, facts.max_txq, run.options.asked.connections, facts.is_software_ring() ? 1024u : 1u});
+  const std::size_t most = std::min<std::size_t>({facts.max_rxq, facts.max_txq, run.options.asked.connections});
   if (workers.size() > most) {
     std::fprintf(stderr, "warning: %zu of %zu worker lcores have nothing to do\n", workers.size() - most,
                  workers.size());
@@ -97,15 +97,22 @@ outcome open_port(load_run& run, const env::eal& eal) {
   return run.port->start();
 }
 
-// The generator of lcore `i` of `n`: its share of connections, requests and rate.
-loadgen::load_settings share_of(const loadgen::load_settings& all, std::size_t i, std::size_t n) {
+// The generator of lcore `i` of `n`: its share of connections, requests and rate. Rings lead from a queue to the same
+// one; any other port spreads replies over its queues as it likes, so connections look for ports that suit theirs.
+loadgen::load_settings share_of(const load_run& run, std::size_t i) {
+  const loadgen::load_settings& all = run.options.asked;
+  const std::size_t n = run.lcores.size();
   loadgen::load_settings s = all;
   const auto part = [&](std::uint64_t whole) { return whole * (i + 1) / n - whole * i / n; };
   s.connections = static_cast<std::uint16_t>(part(all.connections));
-  s.first_port = static_cast<std::uint16_t>(all.first_port + all.connections * i / n);
+  s.port_offset = static_cast<std::uint16_t>(all.connections * i / n);
   s.requests = part(all.requests);
   s.share = static_cast<std::uint16_t>(i);
   s.shares = static_cast<std::uint16_t>(n);
+  if (n == 1 || run.plan.ports.front().facts.is_software_ring()) return s;
+  s.port_step = all.connections;
+  const std::size_t ports = UINT16_MAX + std::size_t{1} - all.first_port;
+  s.port_tries = static_cast<std::uint16_t>(std::clamp<std::size_t>(ports / s.port_step, 1, tries_a_lcore * n));
   return s;
 }
 
@@ -126,7 +133,7 @@ outcome make_loops(load_run& run) {
     const auto queue = static_cast<std::uint16_t>(i);
     host.instance = queue;
     const pipeline::loop_interface at{.port = run.port->id(), .rx_queue = queue, .tx_queue = queue, .host = host};
-    auto load = loadgen::srmp_load::make(share_of(run.options.asked, i, run.lcores.size()));
+    auto load = loadgen::srmp_load::make(share_of(run, i));
     if (!load) return load.error();
     run.loads.push_back(std::move(load.value()));
     auto loop = pipeline::service_loop::make(how, {&at, 1}, *run.pool);

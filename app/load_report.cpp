@@ -113,6 +113,9 @@ std::string load_text(const load_end& end) {
                    end.asked.rate != 0 ? ", from the time a message was meant to be sent" : "");
   }
   fmt::format_to(out, "  errors    {}\n", errors_text(did));
+  if (did.answered && did.unheard != 0)
+    fmt::format_to(out, "  unheard   {} of {} connections got no answer, from no port they tried\n", did.unheard,
+                   end.asked.connections);
   return text;
 }
 

@@ -88,7 +88,10 @@ base::outcome check(const load_settings& s) {
     return unusable("the source address is of another family than the target");
   if (s.connections < 1 || s.connections > max_load_connections)
     return unusable(between("connections", 1, max_load_connections));
-  if (s.first_port == 0 || s.first_port + s.connections - 1u > UINT16_MAX)
+  if (s.port_tries == 0 || (s.port_tries > 1 && s.port_step < s.port_offset + s.connections))
+    return unusable("connections that look for their ports must not meet");
+  if (s.first_port == 0 ||
+      s.first_port + s.port_offset + s.connections - 1u + (s.port_tries - 1u) * s.port_step > UINT16_MAX)
     return unusable("there are not as many local ports from " + std::to_string(s.first_port) + " on as connections");
   if (s.window < 1 || s.window > max_load_window) return unusable(between("requests in flight", 1, max_load_window));
   if (s.rate > max_rate) return unusable(between("rate", 0, max_rate));
@@ -114,6 +117,7 @@ load_figures& load_figures::operator+=(const load_figures& more) noexcept {
   datagrams_received += more.datagrams_received;
   in_flight += more.in_flight;
   knocks += more.knocks;
+  unheard += more.unheard;
   behind_ns = std::max(behind_ns, more.behind_ns);
   if (more.first_ns != 0) first_ns = first_ns == 0 ? more.first_ns : std::min(first_ns, more.first_ns);
   last_ns = std::max(last_ns, more.last_ns);

@@ -31,11 +31,16 @@ enum class load_ask : std::uint8_t {
 struct load_settings {
   base::endpoint target;
   base::ip_address source;           // ours; family none: what the host would choose for the target
-  std::uint16_t first_port = 49152;  // connection i has the local port first_port + i (RFC 6335 6: dynamic ports)
+  std::uint16_t first_port = 49152;  // connection i has first_port + port_offset + i (RFC 6335 6: dynamic ports)
   std::uint16_t connections = 1;
-  std::uint16_t window = 16;  // requests in flight of one connection
-  std::uint64_t rate = 0;     // open loop: messages a second over all shares; 0: closed loop, as the windows let
-  std::uint16_t share = 0;    // several generators, one a lcore, make one rate: which of them this is
+  // Where replies may come to another lcore's queue: a connection that is not answered takes the port port_step
+  // further, up to port_tries ports in all. port_step: the connections of all shares.
+  std::uint16_t port_step = 0;
+  std::uint16_t port_tries = 1;
+  std::uint16_t port_offset = 0;  // of this share's first connection behind first_port, which all shares have
+  std::uint16_t window = 16;      // requests in flight of one connection
+  std::uint64_t rate = 0;         // open loop: messages a second over all shares; 0: closed loop, as the windows let
+  std::uint16_t share = 0;        // several generators, one a lcore, make one rate: which of them this is
   std::uint16_t shares = 1;
   std::uint64_t requests = 0;                 // messages of this generator; 0: until time is up
   std::uint64_t duration_ns = 0;              // of sending, from the first answer on; 0: until told to stop
@@ -89,6 +94,7 @@ struct load_figures {
   std::uint64_t datagrams_received = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t knocks = 0;     // messages sent before the first answer; in no other figure
+  std::uint64_t unheard = 0;    // connections that nobody has answered yet
   std::uint64_t behind_ns = 0;  // open loop: how far sending was behind at most
   std::uint64_t first_ns = 0;   // when measuring began, on the loop's clock; 0: not yet
   std::uint64_t last_ns = 0;    // of the last message sent or right reply

@@ -98,13 +98,11 @@ struct srmp_load::parts {
   // Peers of the first generation are told that we go.
   void part(udp_way& out) noexcept {
     parted = true;
-    const load_settings& s = session->settings();
-    for (std::uint16_t i = 0; i < s.connections; ++i) {
-      const auto port = static_cast<std::uint16_t>(s.first_port + i);
-      if (!session->close(port) || !session->figures().answered || out.room() == 0) continue;
+    session->close([&](std::uint16_t port) {
+      if (out.room() == 0) return;
       out.aim(port);
       out.say_goodbye();
-    }
+    });
   }
 };
 
@@ -126,8 +124,10 @@ base::outcome srmp_load::open_on(pipeline::service_loop& loop) {
   if (s.interface >= loop.interfaces())
     return failure{"the load generator's interface " + std::to_string(s.interface) + " is none of the loop's", "",
                    true};
-  for (std::uint16_t i = 0; i < s.connections; ++i)
-    if (auto opened = loop.open(static_cast<std::uint16_t>(s.first_port + i), *this); !opened) return opened;
+  // Also those of other shares: a reply that goes astray is ignored, and not answered with "port unreachable".
+  const std::uint32_t ports = s.port_tries * std::max<std::uint32_t>(s.port_step, s.port_offset + s.connections);
+  for (std::uint32_t port = s.first_port; port < s.first_port + ports && port <= UINT16_MAX; ++port)
+    if (auto opened = loop.open(static_cast<std::uint16_t>(port), *this); !opened) return opened;
   return base::done{};
 }
 

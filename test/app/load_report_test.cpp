@@ -37,6 +37,10 @@ TEST(load_report, tells_people_rate_goodput_latency_and_errors) {
                            "0.448 Gbit/s", "p50 20.1 us", "max 5000.0 us", "timeout 10"})
     EXPECT_TRUE(has(text, part)) << part << " in\n" << text;
   EXPECT_FALSE(has(text, "open loop"));
+  EXPECT_FALSE(has(text, "unheard"));
+  load_end deaf = some_end();
+  deaf.did.unheard = 1;
+  EXPECT_TRUE(has(load_text(deaf), "1 of 4 connections got no answer"));
 }
 
 TEST(load_report, says_how_far_an_open_loop_was_behind) {

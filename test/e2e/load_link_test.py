@@ -99,6 +99,21 @@ class Load(netns.LinkCase):
         self.assertGreater(latency['p50'], 0)
         self.assertGreater(result['rate']['messages_per_s'], 0)
 
+    def test_lcores_find_ports_whose_replies_come_to_them(self):
+        """Two queues of one interface: the kernel spreads replies over them by a hash of its own."""
+        vdev = f'--vdev=net_af_packet0,iface={self.link.box_iface},qpairs=2'
+        with Peer(self.link, echo) as peer:
+            with self.link.millrace(vdev, '--lcores', '0@0,1@0,2@0', '--', 'load', self.target, *self.ours,
+                                    '--connections', '6', '--duration', '2', '--streams', '2') as run:
+                self.assertEqual(run.wait(60), 0, run.said())
+                result = run.result()
+        self.assertEqual(len(result['lcores']), 2, run.said())
+        self.assertEqual(set(result['errors']) - {'timeout'}, set(), run.said())
+        self.assertNotIn('unheard', run.said())
+        self.assertGreater(len(peer.callers), 6)  # some tried another port
+        self.assertTrue(all(lcore['mpps'] > 0 for lcore in result['lcores']), result['lcores'])
+        self.assertTrue(result['conservation']['holds'], result['conservation'])
+
     def test_over_ipv6(self):
         with Peer(self.link, echo, socket.AF_INET6):
             words = ('--requests', '1000')

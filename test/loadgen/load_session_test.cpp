@@ -33,6 +33,9 @@ TEST(load_settings, are_refused_where_they_cannot_work) {
   EXPECT_TRUE(refused([](load_settings& s) { s.connections = 0; }));
   EXPECT_TRUE(refused([](load_settings& s) { s.connections = max_load_connections + 1; }));
   EXPECT_TRUE(refused([](load_settings& s) { s.first_port = 65'535, s.connections = 2; }));
+  EXPECT_TRUE(refused([](load_settings& s) { s.port_tries = 0; }));
+  EXPECT_TRUE(refused([](load_settings& s) { s.port_tries = 2, s.port_step = 3, s.connections = 4; }));
+  EXPECT_TRUE(refused([](load_settings& s) { s.port_tries = 9, s.port_step = 3000; }));
   EXPECT_TRUE(refused([](load_settings& s) { s.window = 0; }));
   EXPECT_TRUE(refused([](load_settings& s) { s.window = 256; }));
   EXPECT_TRUE(refused([](load_settings& s) { s.rate = max_rate + 1; }));
@@ -216,6 +219,48 @@ TEST(load_session, begins_with_the_first_answer_and_ignores_the_other_knocks) {
   EXPECT_EQ(w.load->latency().count(), 100u);
   EXPECT_EQ(f.errors, decltype(f.errors){});
   expect_balance(f);
+}
+
+// Replies come to one of four queues, by the port they go to.
+TEST(load_session, looks_for_ports_whose_replies_come_to_it) {
+  load_settings s = basic();
+  s.connections = 20;
+  s.port_offset = 20;  // the second of four shares
+  s.port_step = 80;
+  s.port_tries = 32;
+  s.duration_ns = 400 * ms;
+  s.window = 4;
+  world w(s);
+  const auto is_ours = [](std::uint16_t port) { return (port * 2654435761u >> 20) % 4 == 1; };
+  std::vector<std::uint16_t> ports;
+  w.far.sink.copies = [&](const sent_datagram& one) {
+    if (!is_ours(one.client_port)) return 0u;
+    ports.push_back(one.client_port);
+    return 1u;
+  };
+  ASSERT_TRUE(w.run(5000 * ms, 2000));
+  const load_figures f = w.load->figures();
+  EXPECT_EQ(f.unheard, 0u);
+  EXPECT_EQ(f.errors, decltype(f.errors){}) << "what came to others' queues was not counted on";
+  EXPECT_EQ(f.replies, f.sent);
+  std::sort(ports.begin(), ports.end());
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  EXPECT_EQ(ports.size(), 20u);
+  for (const std::uint16_t port : ports) EXPECT_TRUE((port - s.first_port) % 80 / 20 == 1) << "another share's port";
+}
+
+TEST(load_session, tells_how_many_connections_nobody_answers) {
+  load_settings s = basic();
+  s.connections = 4;
+  s.port_step = 4;
+  s.port_tries = 2;
+  s.duration_ns = 50 * ms;
+  world w(s);
+  w.far.sink.copies = [&](const sent_datagram& one) { return (one.client_port - s.first_port) % 4 == 3 ? 0u : 1u; };
+  ASSERT_TRUE(w.run(1000 * ms));
+  EXPECT_EQ(w.load->figures().unheard, 1u);
+  EXPECT_EQ(w.load->figures().replies, w.load->figures().sent);
+  EXPECT_GT(w.load->figures().replies, 1000u);
 }
 
 TEST(load_session, waits_until_its_address_is_its_own) {
