@@ -79,11 +79,14 @@ rx_answer host::receive_ipv6(arrival& a) noexcept {
   wire::ip_datagram d;
   const wire::ip_problem problem = wire::parse_ipv6(a.packet, d);
   if (has_no_addresses(problem.what)) return dropped(to_drop_reason(problem.what));
+  const bool icmp = d.protocol == wire::ip_protocol::icmpv6 && !d.fragment && d.payload_size() != 0;
   // RFC 4862 5.4.3: only duplicate detection comes from the unspecified address.
-  const bool detecting = wire::is_unspecified(d.src) && d.protocol == wire::ip_protocol::icmpv6 && !d.fragment &&
-                         d.payload_size() != 0 && a.packet[d.payload_offset] == wire::icmp6::neighbour_solicitation;
+  const bool detecting =
+      icmp && wire::is_unspecified(d.src) && a.packet[d.payload_offset] == wire::icmp6::neighbour_solicitation;
   if (!detecting && wire::is_martian_source(d.src)) return dropped(drop_reason::ip_martian_source);
-  if (addresses_.find(d.src) != local_addresses::none) return dropped(drop_reason::ip_spoofed_source);
+  // RFC 4862 5.4.4: who has an address that we want may say so from that very address, as Linux does.
+  const bool objecting = icmp && !problem && a.packet[d.payload_offset] == wire::icmp6::neighbour_advertisement;
+  if (!objecting && addresses_.find(d.src) != local_addresses::none) return dropped(drop_reason::ip_spoofed_source);
   if (wire::is_martian_destination(d.dst)) return dropped(drop_reason::ip_martian_destination);
   const bool group = wire::is_multicast(d.dst);
   if (!(group ? addresses_.is_group(d.dst) && started_ : addresses_.is_ours(d.dst))) {

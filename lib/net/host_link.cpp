@@ -173,6 +173,7 @@ rx_answer host::receive_advertisement(arrival& a, const wire::ip_datagram& d,
     if (addresses_[i].state == address_state::tentative) addresses_.on_duplicate(i);
     return dropped(drop_reason::arp_spoofed);
   }
+  if (addresses_.find(d.src) != local_addresses::none) return dropped(drop_reason::ip_spoofed_source);
   const neighbour_claim claim{.ip = m.target,
                               .mac = m.target_mac,
                               .has_mac = m.has_target_mac,

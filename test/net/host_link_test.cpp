@@ -358,6 +358,11 @@ TEST_F(host_ndp, refuses_what_crossed_a_router_or_cannot_be) {
       << "not of this link";
   EXPECT_EQ(a().refuse(ndp_frame({.src = "2001:db8:18::1", .dst = "ff02::1:ff00:1"}), now),
             drop_reason::ip_spoofed_source);
+  EXPECT_EQ(a().refuse(ndp_frame({.type = wire::icmp6::neighbour_advertisement,
+                                  .src = "2001:db8:18::1",
+                                  .target = "2001:db8:18::9"}),
+                       now),
+            drop_reason::ip_spoofed_source);
   EXPECT_EQ(a().refuse(ndp_frame({.dst = "ff02::1:ff00:1", .target = "2001:db8:18::f00:1"}), now),
             drop_reason::ndp_not_for_us);
   EXPECT_EQ(a().refuse(ndp_frame({.type = wire::icmp6::router_advertisement, .dst = "ff02::1"}), now),
@@ -417,12 +422,14 @@ TEST_F(host_ndp, takes_an_address_only_when_nobody_objects) {
 }
 
 TEST_F(host_ndp, gives_an_address_up_that_another_has_or_wants) {
-  for (const bool wants : {true, false}) {
+  const auto advertisement = wire::icmp6::neighbour_advertisement;
+  const ndp_wish objections[] = {{.src = "::", .dst = "ff02::1:ff00:1", .with_mac = false},
+                                 {.type = advertisement, .dst = "ff02::1"},
+                                 {.type = advertisement, .src = "2001:db8:18::1", .dst = "ff02::1"}};
+  for (const ndp_wish& objection : objections) {
     made.reset();
     config.dad_transmits = 1;
     a()->on_time(now, a().out);
-    const ndp_wish objection = wants ? ndp_wish{.src = "::", .dst = "ff02::1:ff00:1", .with_mac = false}
-                                     : ndp_wish{.type = wire::icmp6::neighbour_advertisement, .dst = "ff02::1"};
     static_cast<void>(a().receive(ndp_frame(objection), now));
     EXPECT_EQ(a()->addresses()[1].state, address_state::duplicate);
     a()->on_time(now + 10 * sec, a().out);
