@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/config.hpp"
 #include "app/startup.hpp"
 #include "buf/burst.hpp"
 
@@ -14,7 +15,6 @@ using base::failure;
 using base::ip_address;
 using base::ip_family;
 
-constexpr std::uint16_t default_port = 5500;
 constexpr double default_duration_s = 5;
 constexpr std::uint32_t default_size = 28;  // of the published baseline's echo
 constexpr std::uint16_t default_connections = 8;
@@ -45,16 +45,6 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
   const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (errc != std::errc{} || end != text.data() + text.size() || text.empty() || value > most) return std::nullopt;
   return value;
-}
-
-std::optional<net::host_address> read_cidr(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const auto address = ip_address::parse(text.substr(0, slash));
-  if (!address) return std::nullopt;
-  const auto length = read_number(text.substr(slash + 1), address->family == ip_family::v4 ? 32 : 128);
-  if (!length) return std::nullopt;
-  return net::host_address{*address, static_cast<std::uint8_t>(*length)};
 }
 
 base::result<load_target> refuse_target(const std::string& text, const std::string& why) {
@@ -112,7 +102,7 @@ void add_port(CLI::App& options, load_options& out) {
 base::outcome settle_host(const raw_options& raw, load_options& out) {
   const bool v4 = out.asked.target.address.family == ip_family::v4;
   const std::string text = raw.address.empty() ? std::string(v4 ? ours_v4 : ours_v6) : raw.address;
-  const auto ours = read_cidr(text);
+  const auto ours = parse_cidr(text);
   if (!ours)
     return unusable("load: --address '" + text + "' is no address with a prefix length",
                     "e.g. " + std::string(ours_v4));
@@ -196,7 +186,7 @@ base::result<load_target> parse_load_target(const std::string& text) {
   if (!address) return refuse_target(text, "'" + std::string(host) + "' is no IP address");
   if ((address->family == ip_family::v6) != rest.starts_with('['))
     return refuse_target(text, "brackets are for IPv6 addresses, and only for them");
-  out.where = {*address, default_port};
+  out.where = {*address, default_srmp_port};
   if (!port.empty()) {
     const auto number = port.starts_with(':') ? read_number(port.substr(1), 65535) : std::nullopt;
     if (!number || *number == 0) return refuse_target(text, "'" + std::string(port) + "' is no port");
