@@ -18,6 +18,7 @@
 #include "crypto/engine.hpp"
 #include "env/lcore.hpp"
 #include "loadgen/frame_generator.hpp"
+#include "port/packet_socket.hpp"
 
 namespace millrace::app {
 namespace {
@@ -257,7 +258,8 @@ base::result<env::eal> start(const invocation& call, const fwd_options& options)
   }
   const unsigned ports = expected_ports(call.eal_args.empty() ? wish.default_args : call.eal_args);
   const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
-  wish.memory_bytes = mem::estimated_bytes(port::expected_pool(ports, workers, options.plan));
+  wish.memory_bytes =
+      mem::estimated_bytes(port::expected_pool(ports, workers, options.plan, port::largest_ring_frame(call.eal_args)));
   return start_eal(call, wish);
 }
 

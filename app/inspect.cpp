@@ -15,6 +15,7 @@
 #include "app/startup.hpp"
 #include "app/table_memory.hpp"
 #include "crypto/random.hpp"
+#include "port/packet_socket.hpp"
 #include "port/plan.hpp"
 
 namespace millrace::app {
@@ -199,7 +200,8 @@ int run_inspect(const invocation& call) {
   wish.verbose = o.verbose;
   wish.memory_bytes = inspect::analyzer::bytes_needed(analyzer_options_of(o).caps);
   if (o.captures.empty()) {
-    wish.memory_bytes += mem::estimated_bytes(port::expected_pool(1, 1, live_plan_request()));
+    wish.memory_bytes +=
+        mem::estimated_bytes(port::expected_pool(1, 1, live_plan_request(), port::largest_ring_frame(call.eal_args)));
   } else {
     wish.memory_bytes += mem::estimated_bytes(capture_pool());
     wish.default_args = {"--no-pci"};

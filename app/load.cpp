@@ -21,6 +21,7 @@
 #include "env/lcore.hpp"
 #include "loadgen/srmp_load.hpp"
 #include "pipeline/service_loop.hpp"
+#include "port/packet_socket.hpp"
 #include "port/port.hpp"
 
 namespace millrace::app {
@@ -270,7 +271,8 @@ base::result<env::eal> start_environment(const invocation& call, const load_opti
   eal_wish wish;
   wish.verbose = options.common.verbose;
   const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
-  wish.memory_bytes = mem::estimated_bytes(port::expected_pool(1, workers, options.plan));
+  wish.memory_bytes =
+      mem::estimated_bytes(port::expected_pool(1, workers, options.plan, port::largest_ring_frame(call.eal_args)));
   return start_eal(call, wish);
 }
 

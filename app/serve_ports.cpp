@@ -8,6 +8,7 @@
 #include "env/cpu_list.hpp"
 #include "env/eal_args.hpp"
 #include "env/text_file.hpp"
+#include "port/packet_socket.hpp"
 
 namespace millrace::app {
 namespace {
@@ -153,8 +154,9 @@ std::size_t expected_memory(const serve_config& config, const std::vector<std::s
   if (!config.lcores.empty()) loops = std::min(loops, config.lcores.size());
   port::plan_request wish = make_wish(config, loops);
   for (const std::uint16_t mtu : wish.mtus) wish.mtu = std::max(wish.mtu, mtu);
-  std::size_t bytes = mem::estimated_bytes(
-      port::expected_pool(static_cast<unsigned>(config.interfaces.size()), static_cast<unsigned>(loops), wish));
+  std::size_t bytes =
+      mem::estimated_bytes(port::expected_pool(static_cast<unsigned>(config.interfaces.size()),
+                                               static_cast<unsigned>(loops), wish, port::largest_ring_frame(eal_args)));
   for (const interface_config& c : config.interfaces) bytes += loops * host_bytes(config, c.host);
   return bytes + loops * (config.srmp.rpc.max_json_bytes + 65536) + 256 * 512;
 }

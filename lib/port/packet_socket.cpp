@@ -37,6 +37,13 @@ std::uint32_t ring_frame_of(std::string_view device_arguments) noexcept {
   return bytes;
 }
 
+std::uint32_t largest_ring_frame(std::span<const std::string> eal_arguments) noexcept {
+  std::uint32_t largest = 0;
+  for (const std::string& word : eal_arguments)
+    if (word.find("net_af_packet") != std::string::npos) largest = std::max(largest, ring_frame_of(word));
+  return largest;
+}
+
 std::uint32_t ring_frame_mtu(std::uint32_t ring_frame_bytes) noexcept {
   constexpr std::uint32_t ring_header = TPACKET2_HDRLEN;
   constexpr std::uint32_t alignment = 16;        // of the network header

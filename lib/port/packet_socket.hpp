@@ -11,12 +11,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace millrace::port {
 
 // net_af_packet's framesz among its arguments ("iface=eth0,framesz=4096"), or its default.
 [[nodiscard]] std::uint32_t ring_frame_of(std::string_view device_arguments) noexcept;
+
+// The largest among EAL's arguments; 0: they name no packet socket.
+[[nodiscard]] std::uint32_t largest_ring_frame(std::span<const std::string> eal_arguments) noexcept;
 
 // The largest IP packet in such a ring frame.
 [[nodiscard]] std::uint32_t ring_frame_mtu(std::uint32_t ring_frame_bytes) noexcept;

@@ -23,6 +23,12 @@ std::uint16_t room_for_mtu(std::uint32_t mtu) noexcept {
   return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(frame, mem::default_data_room, largest));
 }
 
+// The driver of packet sockets refuses buffers that a whole ring frame would not fit into.
+std::uint16_t room_for_ring_frame(std::uint32_t ring_frame_bytes) noexcept {
+  constexpr std::uint32_t largest = UINT16_MAX - RTE_PKTMBUF_HEADROOM;
+  return static_cast<std::uint16_t>(std::min(ring_frame_bytes, largest));
+}
+
 std::uint16_t fit(std::uint16_t wanted, std::uint16_t preferred, const descriptor_limits& lim) noexcept {
   std::uint32_t n = wanted != 0 ? wanted : preferred != 0 ? preferred : default_descriptors;
   n = std::clamp<std::uint32_t>(n, lim.min, std::max(lim.min, lim.max));
@@ -93,6 +99,8 @@ base::result<plan> make_plan(std::span<const port_facts> ports, const plan_reque
   out.pool.name = "packets";
   out.pool.cache = wish.cache_pkts;
   out.pool.data_room = room_for_mtu(largest_mtu);
+  for (const port_facts& facts : ports)
+    out.pool.data_room = std::max(out.pool.data_room, room_for_ring_frame(facts.ring_frame_bytes));
   out.pool.socket = ports.front().socket;
   for (const port_facts& facts : ports) {
     if (auto checked = check_queues(facts, wish); !checked) return checked.error();
@@ -100,7 +108,10 @@ base::result<plan> make_plan(std::span<const port_facts> ports, const plan_reque
     if (mtu != 0 && (mtu < facts.min_mtu || mtu > facts.max_mtu))
       return base::failure{facts.name + " takes an MTU from " + std::to_string(facts.min_mtu) + " to " +
                                std::to_string(facts.max_mtu) + ", not " + std::to_string(mtu),
-                           "", true};
+                           facts.has_kernels_mtu() ? "ip link set dev IFACE mtu " + std::to_string(mtu) +
+                                                         ", and ring frames that hold it (framesz=, blocksz=)"
+                                                   : "",
+                           true};
     port_plan p{.facts = facts,
                 .rxq = wish.rxq,
                 .txq = wish.txq,
@@ -143,7 +154,8 @@ std::string describe(const plan& p) {
   return text;
 }
 
-mem::packet_pool_config expected_pool(unsigned ports, unsigned workers, const plan_request& wish) {
+mem::packet_pool_config expected_pool(unsigned ports, unsigned workers, const plan_request& wish,
+                                      std::uint32_t ring_frame_bytes) {
   const auto descriptors = [](std::uint16_t asked) { return asked != 0 ? asked : default_descriptors; };
   const std::uint64_t per_port =
       std::uint64_t{wish.rxq} * descriptors(wish.rxd) + std::uint64_t{wish.txq} * descriptors(wish.txd);
@@ -153,7 +165,7 @@ mem::packet_pool_config expected_pool(unsigned ports, unsigned workers, const pl
   return {.name = "packets",
           .packets = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX)),
           .cache = wish.cache_pkts,
-          .data_room = room_for_mtu(wish.mtu != 0 ? wish.mtu : 1500)};
+          .data_room = std::max(room_for_mtu(wish.mtu != 0 ? wish.mtu : 1500), room_for_ring_frame(ring_frame_bytes))};
 }
 
 }  // namespace millrace::port

@@ -80,6 +80,8 @@ struct plan {
 [[nodiscard]] std::string describe(const plan& p);
 
 // The pool `ports` unknown ports would need, for the memory estimate that comes before EAL.
-[[nodiscard]] mem::packet_pool_config expected_pool(unsigned ports, unsigned workers, const plan_request& wish);
+// `ring_frame_bytes`: largest_ring_frame() of the arguments.
+[[nodiscard]] mem::packet_pool_config expected_pool(unsigned ports, unsigned workers, const plan_request& wish,
+                                                    std::uint32_t ring_frame_bytes = 0);
 
 }  // namespace millrace::port

@@ -25,7 +25,7 @@ rte_eth_conf device_config(const port_plan& how, std::uint64_t rss_types) noexce
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     conf.rx_adv_conf.rss_conf.rss_hf = rss_types;
   }
-  conf.rxmode.mtu = how.mtu;  // 0 keeps the driver's
+  conf.rxmode.mtu = how.facts.has_kernels_mtu() ? std::uint16_t{0} : how.mtu;  // 0 keeps the driver's
   return conf;
 }
 

@@ -82,6 +82,21 @@ class Links(unittest.TestCase):
     def test_what_macswap_sends_comes_back_over_tap(self):
         self.check_swap('tap')
 
+    def test_a_jumbo_frame_passes_whole_where_ring_frames_are_large(self):
+        link = self.link('veth')
+        link.set_mtu(9000)
+        with link.millrace('@af_packet', '--', 'fwd', '--mode', 'macswap',
+                           environment={'MILLRACE_FRAMESZ': '16384', 'MILLRACE_BLOCKSZ': '65536'}) as fwd:
+            fwd.wait_line('running until')
+            ours = link.kernel_mac()
+            body = bytes(range(250)) * 36
+            with link.kernel.raw(link.kernel_iface) as sock:
+                sock.send(netns.ethernet(STRANGER, ours, netns.EXPERIMENT, body))
+                back = receive(sock, lambda frame: len(frame) > 9000, 1)
+            self.assertEqual(back, [netns.ethernet(ours, STRANGER, netns.EXPERIMENT, body)])
+            self.assertEqual(fwd.stop(), 0, fwd.said())
+        self.check_accounts(fwd.result())
+
     def test_fragments_reach_the_port_as_they_are(self):
         # The driver would have the kernel put them together, and what is larger than a ring frame would arrive cut.
         link = self.link('veth')

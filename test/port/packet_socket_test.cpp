@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace millrace::port {
 namespace {
@@ -84,6 +85,14 @@ TEST(ring_frame, is_read_from_the_arguments_of_the_device) {
   EXPECT_EQ(ring_frame_of("framesz=4096"), 4096u);
   EXPECT_EQ(ring_frame_of("framesz="), 2048u);
   EXPECT_EQ(ring_frame_of("iface=framesz=1"), 2048u);
+}
+
+TEST(ring_frame, is_the_largest_of_all_arguments) {
+  using words = std::vector<std::string>;
+  EXPECT_EQ(largest_ring_frame(words{"-l", "0,1", "--vdev=net_ring0"}), 0u);
+  EXPECT_EQ(largest_ring_frame(words{"--vdev=net_af_packet0,iface=a"}), 2048u);
+  EXPECT_EQ(largest_ring_frame(words{"--vdev", "net_af_packet0,iface=a,framesz=4096", "--vdev=net_af_packet1,iface=b"}),
+            4096u);
 }
 
 TEST(ring_frame, holds_an_mtu_of_1500_by_default) {

@@ -142,6 +142,18 @@ TEST(plan, expects_before_eal_what_it_finds_afterwards) {
   EXPECT_EQ(expected_pool(2, 1, wish).packets, must_plan(wish, {a_nic(), a_nic()}).pool.packets);
 }
 
+TEST(plan, gives_a_packet_socket_buffers_for_its_ring_frames) {
+  port_facts socket;
+  socket.driver = "net_af_packet";
+  socket.mtu = socket.max_mtu = 9000;
+  socket.ring_frame_bytes = 16384;
+  EXPECT_EQ(must_plan({}, {socket}).pool.data_room, 16384u);
+  EXPECT_EQ(expected_pool(1, 1, {}, 16384).data_room, 16384u);
+  const auto refused = make_plan({&socket, 1}, {.mtu = 9001});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().hint.find("ip link set dev IFACE mtu 9001"), std::string::npos);
+}
+
 TEST(mac_address, prints_as_people_write_it) {
   EXPECT_EQ(to_string(mac_address{2, 0, 0, 0xab, 0, 1}), "02:00:00:ab:00:01");
 }
