@@ -395,8 +395,8 @@ class Capture:
         self.path = link.path(f'{interface}.pcap')
         self._link, self._interface = link, interface
         self._errors = open(self.path + '.log', 'w+', encoding='utf-8', errors='replace')
-        self._process = link.kernel.start('tcpdump', '-i', interface, '-n', '-U', '--immediate-mode', '-s', '0', '-B', '16384',
-                                          '-Z', 'root', '-w', self.path, stdout=subprocess.DEVNULL,
+        self._process = link.kernel.start('tcpdump', '-i', interface, '-n', '-U', '--immediate-mode', '-s', '0',
+                                          '-B', '16384', '-Z', 'root', '-w', self.path, stdout=subprocess.DEVNULL,
                                           stderr=self._errors)
         until = time.monotonic() + START_S
         while 'listening on' not in self.log():
