@@ -4,9 +4,8 @@
 // Shape    an array made once. Each connection stands in the queue at most once; who is taken out and may still send is
 //          put in again. Only heard connections stand in it.
 // Ports    connection i has first_port + port_offset + i. Where replies may come to another lcore's queue (a NIC
-// spreads them by
-//          their ports), a connection that is not answered moves on: to the port port_step further, and so on, until a
-//          reply to one of them comes here.
+//          spreads them by their ports), a connection that is not answered moves on: to the port port_step further, and
+//          so on, until a reply to one of them comes here.
 // Units    ns of the session's clock. Owner  memory is the object's, taken in make(): some 7 KB a connection.
 // Errors   make(): nullptr when there is no memory.
 // Threads  one lcore; add_counts() from anywhere.

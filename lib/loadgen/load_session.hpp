@@ -5,14 +5,13 @@
 // Way      a srmp datagram_sink, and: aim(local_port), of the datagrams opened next; bool has_source(), whether our
 //          address may be used; max_payload(), bytes that fit the path uncut; packets(bytes), how many packets such a
 //          datagram becomes; room(), packets that may be sent now; bool went(), whether the last one closed was sent;
-//          refused(), unreachable() and icmp_errors(), sums.
+//          refused(), unreachable() and icmp_errors(), sums; waiting(), packets that wait for a neighbour now.
 // Begin    one connection knocks until it is answered. Where replies may come to another lcore, every other one knocks,
 //          too, from port to port, before it takes part (load_connections.hpp).
 // Turns    connections that may send stand in a queue. Closed loop: the first one sends all that its window lets, the
 //          next follows. Open loop: the first one sends what is due, one datagram of it, and goes to the end.
-// Fill     closed loop sends whole datagrams: what replies free is gathered until it fills one. A window that holds
-// less
-//          sends all it has, once nothing is in flight. Open loop sends what is due.
+// Fill     closed loop sends whole datagrams: what replies free is gathered until it fills one. A window of less is
+//          sent whole, once nothing is in flight. Open loop sends what is due.
 // Limits   datagrams_a_pump a call. Owner, Threads, Errors  srmp_load.hpp.
 // Tests    test/loadgen/load_session_test.cpp       Bench  bench/loadgen/load_bench.cpp
 #pragma once

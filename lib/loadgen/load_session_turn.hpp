@@ -66,6 +66,7 @@ void load_session<Way>::pump(Way& way, std::uint64_t now) noexcept {
   if (phase() == load_phase::knocking && now >= next_knock_ns_) knock_first(way, now);
   if (phase() <= load_phase::knocking && now - begun_ns_ >= settings_.patience_ns) {
     sweep(way, now);  // the last look at what became of the knocks
+    count_.add(load_error::unreachable, way.waiting());
     enter(load_phase::finished);
   }
   if (phase() == load_phase::running) {

@@ -76,6 +76,7 @@ class udp_way {
   [[nodiscard]] std::uint64_t unreachable() const noexcept {
     return out_->host().held_drops().get(stats::drop_reason::neighbour_unreachable);
   }
+  [[nodiscard]] std::uint64_t waiting() const noexcept { return out_->host().frames_held(); }
   [[nodiscard]] std::uint64_t icmp_errors() const noexcept { return out_->host().figures().errors_received.get(); }
 };
 

@@ -1,9 +1,9 @@
 // loadgen/srmp_load.hpp - the client of N connections to one SRMP server over UDP, as a service of a loop.
 //
 // Shape    make(settings); open_on(loop) takes its local ports; the loop does the rest. It knocks with one message
-// until
-//          the target answers, then sends: as fast as the windows let (closed loop), or at a rate (open loop), until so
-//          many were sent, or so long, or it is told to stop; then it waits for what is in flight. is_done() says so.
+//          after another until the target answers, then sends: as fast as the windows let (closed loop), or at a rate
+//          (open loop), until so many were sent, or so long, or it is told to stop; then it waits for what is in
+//          flight.
 //              auto load = srmp_load::make(settings);
 //              load->open_on(*loop); loop->run(stop);          // elsewhere: load->is_done(), figures(), latency()
 // Checks   every reply: sequence, sender, size and content. Each request carries a stamp of its own, so that a reply
@@ -14,7 +14,7 @@
 // Limits   load_settings. Memory is taken in make(): about 7 KB a connection. Nothing later.
 // Errors   make(): what of the settings cannot work, or no memory. open_on(): the loop's. Everything else is counted.
 // Threads  one lcore; is_done(), figures() and latency() from anywhere.
-// Tests    test/loadgen/load_session_test.cpp, test/loadgen/srmp_load_test.cpp       Bench bench/loadgen/load_bench.cpp
+// Tests    test/loadgen/srmp_load_test.cpp, test/e2e/load_link_test.py       Bench  bench/loadgen/load_bench.cpp
 #pragma once
 
 #include <memory>

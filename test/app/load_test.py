@@ -94,6 +94,10 @@ class NobodyAnswers(unittest.TestCase):
         self.assertGreater(result['errors']['unreachable'], 0)
         self.assertGreater(result['drops']['neighbour_unreachable'], 0)
 
+    def test_an_impatient_run_names_it_too(self):
+        result = self.check('srmp+udp://198.18.0.1:5500', 0.3, 'no reply from 198.18.0.1:5500', 'ARP')
+        self.assertGreater(result['errors']['unreachable'], 0)
+
     def test_neighbour_discovery_that_nobody_answers_is_named(self):
         result = self.check('srmp+udp://[2001:db8:18::1]:5500', 4.6, 'no reply from [2001:db8:18::1]:5500', 'ND')
         self.assertGreater(result['errors']['unreachable'], 0)

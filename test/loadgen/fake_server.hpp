@@ -65,6 +65,7 @@ class wire {
   [[nodiscard]] bool went() const noexcept { return neighbour; }
   [[nodiscard]] std::uint64_t refused() const noexcept { return 0; }
   [[nodiscard]] std::uint64_t unreachable() const noexcept { return vain; }
+  [[nodiscard]] std::uint64_t waiting() const noexcept { return neighbour ? 0 : 1; }
   [[nodiscard]] std::uint64_t icmp_errors() const noexcept { return 0; }
 };
 

@@ -281,7 +281,7 @@ TEST(load_session, counts_neighbours_that_are_not_there) {
   w.way.neighbour = false;
   ASSERT_TRUE(w.run(600 * ms));
   EXPECT_FALSE(w.load->figures().answered);
-  EXPECT_EQ(w.load->figures()[load_error::unreachable], w.way.vain);
+  EXPECT_EQ(w.load->figures()[load_error::unreachable], w.way.vain + w.way.waiting());
 }
 
 TEST(load_session, counts_time_outs_when_the_server_falls_silent) {
