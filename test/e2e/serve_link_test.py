@@ -193,7 +193,7 @@ class Questions:
             client = self.client(ADDRESSES[number % len(ADDRESSES)])
             found.append(all(client.call('Echo', b'%d %d' % (number, n)) == (0, b'%d %d' % (number, n))
                              for n in range(50)))
-        threads = [threading.Thread(target=talk, args=(number,)) for number in range(8)]
+        threads = [threading.Thread(target=talk, args=(number,), daemon=True) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -3,7 +3,6 @@ answered twice, and it ends by itself.
 
 Needs root; skips with the reason without.
 """
-import json
 import os
 import signal
 import socket
@@ -33,7 +32,7 @@ class Asker:
         self.answers = []  # the number in each reply, in order of arrival
         self.wrong = []
         self.stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._ask), threading.Thread(target=self._listen)]
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._ask, self._listen)]
         for thread in self._threads:
             thread.start()
 
@@ -76,10 +75,6 @@ class Asker:
 class StopUnderLoad(ServeCase):
     programs = ('ping',)
 
-    def received_by_the_kernel(self):
-        shown = self.link.kernel.run('ip', '-json', '-statistics', 'link', 'show', 'dev', self.link.kernel_iface).stdout
-        return json.loads(shown)[0]['stats64']['rx']
-
     def lost_at_sockets(self):
         """Datagrams that no socket's buffer had room for, of the kernel's namespace."""
         def read():
@@ -115,7 +110,8 @@ class StopUnderLoad(ServeCase):
         self.assertGreater(answered, 1000)
         # The cable and the sockets lose nothing, so both ends must count the same.
         self.assertEqual(self.lost_at_sockets(), 0)
-        self.assertEqual(self.received_by_the_kernel()['packets'], result['conservation']['tx'], self.server.said())
+        self.assertEqual(netns.received(self.link.kernel, self.link.kernel_iface), result['conservation']['tx'],
+                         self.server.said())
         self.check_messages(result, answered)
         self.stop_server()  # the accounts
 

@@ -88,9 +88,10 @@ def skip_unless_possible(kinds=('veth',), programs=()):
 
 
 def end_by_exception_on_sigterm():
-    """SIGTERM unwinds, so that processes in namespaces are stopped, captures closed and folders removed."""
-    def stop(number, _frame):
-        sys.exit(128 + number)
+    """SIGTERM unwinds as SIGINT does (unittest would take SystemExit for a test's failure, and go on), so that processes
+    in namespaces are stopped, captures closed and folders removed."""
+    def stop(_number, _frame):
+        raise KeyboardInterrupt
     signal.signal(signal.SIGTERM, stop)
 
 
@@ -209,6 +210,12 @@ class Namespace:
         made = self.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003), timeout)
         made.bind((interface, 0))
         return made
+
+
+def received(space, interface):
+    """Packets that an interface of a namespace has received, by the kernel's count."""
+    shown = space.run('ip', '-json', '-statistics', 'link', 'show', 'dev', interface).stdout
+    return json.loads(shown)[0]['stats64']['rx']['packets']
 
 
 def _make_veth(first, first_name, second, second_name):
