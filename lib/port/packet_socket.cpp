@@ -8,8 +8,39 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <cstring>
+
+namespace {
+
+struct member {
+  std::atomic<int> socket{-1};
+  std::atomic<unsigned> interface{0};
+  std::atomic<std::uint64_t> lost{0};  // the kernel's own count begins anew whenever it is read
+};
+std::array<member, 64> members;
+std::atomic<unsigned> member_count{0};
+
+// 0: it is no packet socket.
+unsigned interface_of(int socket) noexcept {
+  sockaddr_ll bound{};
+  socklen_t size = sizeof bound;
+  const bool is =
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) == 0 && bound.sll_family == AF_PACKET;
+  return is ? static_cast<unsigned>(bound.sll_ifindex) : 0;
+}
+
+void remember(int socket) noexcept {
+  const unsigned at = member_count.load();
+  if (at == members.size()) return;
+  members[at].interface = interface_of(socket);
+  members[at].socket = socket;
+  member_count.store(at + 1);  // drivers make their sockets on one thread
+}
+
+}  // namespace
 
 // Before libc's in the order of lookup, for this program and the drivers it loads.
 extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int level, int name, const void* value,
@@ -20,7 +51,9 @@ extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int
     fanout &= ~(std::uint32_t{PACKET_FANOUT_FLAG_DEFRAG} << 16);
     value = &fanout;
   }
-  return static_cast<int>(::syscall(SYS_setsockopt, socket, level, name, value, size));
+  const int answer = static_cast<int>(::syscall(SYS_setsockopt, socket, level, name, value, size));
+  if (answer == 0 && value == &fanout) remember(socket);
+  return answer;
 }
 
 namespace millrace::port {
@@ -60,6 +93,22 @@ std::uint32_t kernel_mtu(unsigned interface_index) noexcept {
       ::ioctl(any, SIOCGIFNAME, &request) == 0 && ::ioctl(any, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0;
   ::close(any);
   return told ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+}
+
+std::uint64_t losses(unsigned interface_index) noexcept {
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < member_count.load(); ++i) {
+    member& one = members[i];
+    if (one.interface != interface_index) continue;
+    tpacket_stats now{};
+    socklen_t size = sizeof now;
+    // A driver that has stopped has closed it, and the number may be somebody else's by now.
+    if (interface_of(one.socket) == interface_index &&
+        ::getsockopt(one.socket, SOL_PACKET, PACKET_STATISTICS, &now, &size) == 0)
+      one.lost += now.tp_drops;
+    sum += one.lost;
+  }
+  return sum;
 }
 
 }  // namespace millrace::port

@@ -1,5 +1,7 @@
 #include "port/port.hpp"
 
+#include "port/packet_socket.hpp"
+
 namespace millrace::port {
 namespace {
 
@@ -100,6 +102,8 @@ link_state port::link() const noexcept {
 port_stats port::stats() const noexcept {
   rte_eth_stats raw{};
   if (rte_eth_stats_get(id_, &raw) != 0) return {};
+  if (rte_eth_dev_info info{}; facts().has_kernels_mtu() && rte_eth_dev_info_get(id_, &info) == 0)
+    raw.imissed += losses(info.if_index);
   return {.rx_packets = raw.ipackets,
           .rx_bytes = raw.ibytes,
           .tx_packets = raw.opackets,

@@ -63,6 +63,40 @@ TEST_F(packet_socket, reads_the_mtu_of_an_interface) {
   EXPECT_EQ(kernel_mtu(4711), 0u);
 }
 
+TEST_F(packet_socket, counts_what_its_ring_had_no_room_for) {
+  // A ring of two frames that nobody empties.
+  const int ring = ::socket(AF_PACKET, SOCK_RAW, 0);
+  ASSERT_GE(ring, 0);
+  const int version = TPACKET_V2;
+  ASSERT_EQ(::setsockopt(ring, SOL_PACKET, PACKET_VERSION, &version, sizeof version), 0);
+  const tpacket_req frames{.tp_block_size = 4096, .tp_block_nr = 1, .tp_frame_size = 2048, .tp_frame_nr = 2};
+  ASSERT_EQ(::setsockopt(ring, SOL_PACKET, PACKET_RX_RING, &frames, sizeof frames), 0) << std::strerror(errno);
+  sockaddr_ll where{};
+  where.sll_family = AF_PACKET;
+  where.sll_protocol = htons(ETH_P_ALL);
+  where.sll_ifindex = loopback_;
+  ASSERT_EQ(::bind(ring, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
+  const unsigned fanout = 0x4321u | PACKET_FANOUT_HASH << 16;
+  ASSERT_EQ(::setsockopt(ring, SOL_PACKET, PACKET_FANOUT, &fanout, sizeof fanout), 0);
+  const auto lo = static_cast<unsigned>(loopback_);
+  EXPECT_EQ(losses(lo), 0u);
+
+  const int sender = ::socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(9);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(::sendto(sender, "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to), 1);
+  const std::uint64_t lost = losses(lo);
+  EXPECT_GE(lost, 8u);            // of ten frames, and what the loopback interface shows besides
+  EXPECT_EQ(losses(lo), lost);    // read twice, counted once
+  EXPECT_EQ(losses(lo + 1), 0u);  // another interface's are apart
+  ::close(sender);
+  ::close(ring);
+  EXPECT_EQ(losses(lo), lost);  // what was lost stays known
+}
+
 TEST(socket_options, go_to_the_kernel_as_they_came) {
   const int any = ::socket(AF_INET, SOCK_DGRAM, 0);
   ASSERT_GE(any, 0);
