@@ -307,12 +307,19 @@ void service_loop::turn() noexcept {
   if (received != 0) meter.report(counters_, received);
 }
 
-void service_loop::slice() noexcept {
-  for (unsigned stride = 0; stride < turns_per_slice / sample_stride; ++stride) {
-    for (unsigned i = 1; i < sample_stride; ++i) turn();
+void service_loop::turns(unsigned count) noexcept {
+  for (; count != 0; --count) {
+    if (--until_measured_ != 0) [[likely]] {
+      turn();
+      continue;
+    }
+    chance_ = chance_ * 1'664'525 + 1'013'904'223;  // Numerical Recipes' generator; its upper bits are good enough
+    until_measured_ = sample_stride / 2 + (chance_ >> 16) % (sample_stride + 1);
     measured_turn();
   }
 }
+
+void service_loop::slice() noexcept { turns(turns_per_slice); }
 
 void service_loop::run(const std::atomic<bool>& stop) noexcept {
   const std::uint64_t before = env::thread_cpu_ns();

@@ -79,6 +79,9 @@ class service_loop {
   // For who runs several loops on one lcore, or a test: the first call starts the hosts.
   void slice() noexcept;
   void turn() noexcept;
+  // So many turns, of which one in sample_stride is measured, counted over calls; which one is left to chance, because
+  // two ends that take turns on one lcore fall into step.
+  void turns(unsigned count) noexcept;
   // The first step of a stop alone: services are told, and the loop goes on. For who has to run both ends of an
   // exchange until it is over.
   void tell_services_to_stop() noexcept;
@@ -121,6 +124,8 @@ class service_loop {
   std::uint64_t stamp_cycles_;
   interruption_limit limit_;
   bool started_ = false;
+  unsigned until_measured_ = sample_stride;  // turns
+  std::uint32_t chance_ = 1;
   bool told_ = false;          // services, to stop
   std::uint64_t turn_ns_ = 0;  // the time of the turn that runs, or ran last
   std::vector<std::unique_ptr<way>> ways_;
