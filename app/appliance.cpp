@@ -244,14 +244,14 @@ outcome appliance::start() {
   return base::done{};
 }
 
-void appliance::slice() noexcept {
+void appliance::slice(unsigned turns) noexcept {
   parts& p = *parts_;
   if (p.own_lcores) return;
   if (p.turned_cpu_ns == 0) p.turned_cpu_ns = env::thread_cpu_ns();
   p.running = true;
   pipeline::service_loop& loop = *p.units.front()->loop;
   const mem::heap_watch watch(loop.counters().heap);
-  loop.slice();
+  loop.turns(turns);
 }
 
 void appliance::stop() noexcept {
@@ -286,6 +286,7 @@ std::uint64_t appliance::drain() noexcept {
   return found;
 }
 
+rpc::method_table* appliance::methods() noexcept { return parts_->methods.get(); }
 bool appliance::has_lcores() const noexcept { return parts_->own_lcores; }
 pipeline::service_loop& appliance::loop(std::size_t which) noexcept { return *parts_->units[which]->loop; }
 std::size_t appliance::loops() const noexcept { return parts_->units.size(); }

@@ -47,8 +47,9 @@ class appliance {
   ~appliance();  // stops
 
   base::outcome start();  // with lcores only
-  void slice() noexcept;  // without lcores only; counts its heap calls
-  void stop() noexcept;   // graceful: what was received is answered; returns when every loop has finished
+  // Without lcores only; counts its heap calls.
+  void slice(unsigned turns = pipeline::service_loop::turns_per_slice) noexcept;
+  void stop() noexcept;  // graceful: what was received is answered; returns when every loop has finished
 
   // What rings of this process still hold on the appliance's ports is received and freed: counted as held. After
   // stop(); answers how many packets.
@@ -56,7 +57,9 @@ class appliance {
 
   [[nodiscard]] bool has_lcores() const noexcept;
   [[nodiscard]] std::size_t loops() const noexcept;
-  // For what is to be set before the start: a bad wire, another service.
+  // For what is to be set before the start: methods besides the built-in ones; nullptr where none are called.
+  [[nodiscard]] rpc::method_table* methods() noexcept;
+  // The same: a bad wire, another service.
   [[nodiscard]] pipeline::service_loop& loop(std::size_t which) noexcept;
   // The lcore of a loop; of the one without lcores, the lcore that called make().
   [[nodiscard]] unsigned lcore_of(std::size_t loop) const noexcept;

@@ -3,13 +3,13 @@
 // Order of the end, because each step needs the one before: workers stop, figures are read, rings are drained, the
 // engine goes, ports close (drivers give their packets back), the pool is counted, EAL goes.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <optional>
 #include <thread>
 
 #include "app/build_info.hpp"
+#include "app/engine_run.hpp"
 #include "app/fwd_options.hpp"
 #include "app/fwd_report.hpp"
 #include "app/role.hpp"
@@ -25,15 +25,11 @@ namespace {
 
 using base::failure;
 using base::outcome;
-using clock = std::chrono::steady_clock;
 using pipeline::forward_mode;
 
 constexpr std::uint64_t max_distinct_frames = 4096;
 constexpr unsigned default_seed_bursts = 8;
 constexpr unsigned ring_slots = 1023;  // what a net_ring holds
-constexpr auto control_pause = std::chrono::milliseconds(5);
-
-double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 // Everything of a run, in the order it is made; it goes in the opposite order.
 struct fwd_run {
@@ -46,7 +42,6 @@ struct fwd_run {
   pipeline::frame_set frames;
   std::optional<pipeline::engine> engine;
   unsigned seed_bursts = 0;
-  pool_reading pool_seen;  // sampled while running
 };
 
 // Ports that the arguments name, for the memory estimate before EAL knows them.
@@ -136,62 +131,13 @@ void seed(fwd_run& run) {
                run.options.traffic.c_str());
 }
 
-pool_reading read_pool(fwd_run& run) {
-  const std::uint32_t in_use = run.pool->sample();
-  return {run.pool->name(), run.pool->size(), in_use, run.pool->high_water(), run.pool->refused()};
-}
-
-void print_period(fwd_run& run, std::vector<pipeline::figures>& last, double at_s, double period_s) {
-  const bool counted = counts_bytes(run.options.engine.work.mode);
-  const std::string text = period_text(at_s, read_window(*run.engine, last, period_s, counted), read_pool(run));
-  std::fputs(text.c_str(), run.people);
-  std::fflush(run.people);
-  last.clear();
-  for (std::size_t i = 0; i < run.engine->workers(); ++i) last.push_back(run.engine->of_worker(i));
-}
-
-// Until time is up or a signal came. Answers the seconds it took.
-base::result<double> measure(fwd_run& run) {
-  const double period = run.options.common.stats_period_s;
-  const double until = run.options.duration_s;
-  std::vector<pipeline::figures> last(run.engine->workers());
-  if (until == 0) {
-    std::fputs("running until SIGINT (Ctrl-C) or SIGTERM\n", run.people);
-    std::fflush(run.people);
-  }
-  const clock::time_point start = clock::now();
-  if (auto started = run.engine->start(); !started) return started.error();
-  double now = 0;
-  double printed = 0;
-  for (;;) {
-    if (run.engine->has_lcores())
-      std::this_thread::sleep_for(control_pause);
-    else
-      run.engine->turn();
-    now = seconds_since(start);
-    if (stop_requested() || (until > 0 && now >= until)) break;
-    if (run.engine->has_lcores()) run.pool->sample();
-    if (period > 0 && now - printed >= period) {
-      print_period(run, last, now, now - printed);
-      printed = now;
-    }
-  }
-  run.pool->sample();
-  run.engine->stop();
-  return seconds_since(start);
-}
-
 // Takes the run apart and counts what is left.
 fwd_end finish(fwd_run& run, double seconds) {
   fwd_end end;
-  end.window = read_window(*run.engine, {}, seconds, counts_bytes(run.options.engine.work.mode));
-  run.engine->drain();
-  end.total = run.engine->total();
-  end.driver_errors = driver_errors(run.ports);
-  for (const port::port& p : run.ports) end.ports.push_back({p.facts().name, p.stats()});
+  read_end(*run.engine, run.ports, seconds, counts_bytes(run.options.engine.work.mode), end);
   run.engine.reset();
   run.ports.clear();
-  end.pool = read_pool(run);
+  end.pool = read_pool(*run.pool);
   return end;
 }
 
@@ -282,7 +228,12 @@ int forward(const fwd_options& options, const env::eal& eal, output_file json) {
   else
     for (const std::string& warning : run.plan.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   seed(run);
-  const auto seconds = measure(run);
+  const auto seconds = run_engine({.engine = *run.engine,
+                                   .pool = *run.pool,
+                                   .bytes_counted = counts_bytes(options.engine.work.mode),
+                                   .duration_s = options.duration_s,
+                                   .stats_period_s = options.common.stats_period_s,
+                                   .people = run.people});
   if (!seconds) return report(seconds.error());
   const fwd_end end = finish(run, seconds.value());
   return conclude(run, end, eal.hugepages());

@@ -21,6 +21,7 @@ constexpr std::array roles = std::to_array<role>({
     {"inspect", "who talks QUIC to what: captures and ports, analysed passively", run_inspect},
     {"serve", "answer on a network: ARP, ping, UDP echo, SRMP calls", run_serve},
     {"load", "ask a server as much as it takes, or at a rate; check every reply, and measure", run_load},
+    {"loopback", "server and client in one process, joined by rings: no NIC, no network, no rights", run_loopback},
     {"doctor", "what this machine lacks for running millrace, and the command that mends it", run_doctor},
 });
 

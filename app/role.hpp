@@ -31,6 +31,7 @@ int run_fwd(const invocation& call);
 int run_inspect(const invocation& call);
 int run_load(const invocation& call);
 int run_serve(const invocation& call);
+int run_loopback(const invocation& call);
 int run_doctor(const invocation& call);
 
 }  // namespace millrace::app

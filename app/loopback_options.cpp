@@ -1,0 +1,208 @@
+#include "app/loopback_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "app/startup.hpp"
+#include "buf/burst.hpp"
+#include "loadgen/load_settings.hpp"
+#include "loadgen/traffic.hpp"
+
+namespace millrace::app {
+namespace {
+
+using base::failure;
+using base::outcome;
+
+constexpr std::string_view workload_words = "io|srmp-echo|srmp-stream";
+// What the design names besides: said so instead of "unknown".
+constexpr std::array planned_workloads =
+    std::to_array<std::string_view>({"quic-stream", "h3-get", "h3-json", "http1-json", "http1-stream", "ws-echo"});
+constexpr std::uint16_t smallest_mtu = 576;  // RFC 791: what every host takes
+constexpr std::uint16_t largest_mtu = 9216;
+constexpr std::uint32_t io_frame = 64;
+constexpr std::uint32_t echo_payload = 28;
+constexpr std::uint32_t stream_bytes = 256 * 1024;
+constexpr std::uint32_t most_stream_bytes = 1u << 30;
+constexpr double longest_delay_ms = 10'000;
+
+constexpr unsigned of(loopback_workload workload) noexcept { return 1u << static_cast<unsigned>(workload); }
+constexpr unsigned io = of(loopback_workload::io);
+constexpr unsigned echo = of(loopback_workload::srmp_echo);
+constexpr unsigned stream = of(loopback_workload::srmp_stream);
+
+// Which workloads an option means something to; options that are not here mean something to all.
+struct use {
+  std::string_view option;
+  unsigned workloads;
+};
+constexpr std::array uses = std::to_array<use>({
+    {"--transport", echo | stream},
+    {"--item", stream},
+    {"--mtu", echo | stream},
+    {"--connections", echo | stream},
+    {"--streams", echo | stream},
+    {"--method", echo},
+    {"--fill", echo},
+    {"--rate", echo},
+    {"--requests", echo | stream},
+    {"--timeout", echo | stream},
+    {"--loss", echo | stream},
+    {"--reorder", echo | stream},
+    {"--delay", echo | stream},
+    {"--seed", echo | stream},
+});
+
+std::optional<loopback_workload> read_workload(std::string_view word) noexcept {
+  for (const auto one : {loopback_workload::io, loopback_workload::srmp_echo, loopback_workload::srmp_stream})
+    if (to_string(one) == word) return one;
+  return std::nullopt;
+}
+
+void add_workload(CLI::App& options, loopback_options& out) {
+  options
+      .add_option_function<std::string>(
+          "--workload",
+          [&out](const std::string& word) {
+            if (const auto known = read_workload(word)) {
+              out.workload = *known;
+              return;
+            }
+            const bool planned = std::ranges::find(planned_workloads, word) != planned_workloads.end();
+            throw CLI::ValidationError("--workload", "'" + word + "' is " +
+                                                         (planned ? "not there yet; there are " : "none of ") +
+                                                         std::string(workload_words));
+          },
+          "io: packets circulate between two ports; srmp-echo: a server answers each message with itself; srmp-stream: "
+          "it answers each request with a stream")
+      ->type_name("WORD")
+      ->default_str("srmp-echo");
+  options
+      .add_option_function<std::string>(
+          "--transport",
+          [](const std::string& word) {
+            if (word == "udp") return;
+            throw CLI::ValidationError("--transport", word == "quic" || word == "tcp"
+                                                          ? "SRMP over '" + word + "' is not there yet; there is udp"
+                                                          : "'" + word + "' is none of udp");
+          },
+          "what carries SRMP: udp")
+      ->type_name("WORD")
+      ->default_str("udp");
+}
+
+void add_load(CLI::App& options, loopback_options& out) {
+  add_size(options, "--size", out.size,
+           "bytes of a message's payload (srmp-echo: 28), of a stream (srmp-stream: 256K), of a frame (io: 64)")
+      ->default_str("");
+  add_size(options, "--item", out.item, "bytes of a stream's item; 0: what fills a datagram");
+  options.add_option("--connections", out.connections, "connections of the client")
+      ->check(CLI::Range(1, int{loadgen::max_load_connections}))
+      ->type_name("N")
+      ->default_str("srmp-echo: 4, srmp-stream: 1");
+  options.add_option("--streams", out.streams, "requests, or streams, in flight of one connection")
+      ->check(CLI::Range(1, int{loadgen::max_load_window}))
+      ->type_name("N")
+      ->default_str("srmp-echo: 64, srmp-stream: 1");
+  options
+      .add_option("--method", out.method, "call this rpc method with JSON arguments, e.g. Echo, instead of raw frames")
+      ->type_name("NAME");
+  options.add_flag("--fill", out.fill, "fill datagrams with messages; else each message has its own");
+  add_rate(options, "--rate", out.rate, "messages a second, each timed from when it was meant; 0: as windows let");
+  add_count(options, "--requests", out.requests, "messages or streams to send; 0: until time is up");
+  add_seconds(options, "--duration", out.duration_s, "how long to run; 0: until stopped");
+  add_seconds(options, "--timeout", out.timeout_s,
+              "how long a request waits for its reply; how long a stream may be silent (0.1 on a bad wire)")
+      ->default_str("1");
+  options.add_option("--burst", out.burst_pkts, "packets of one receive")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+}
+
+void add_wire(CLI::App& options, loopback_options& out) {
+  options.add_option("--mtu", out.mtu, "MTU of both ends")
+      ->check(CLI::Range(int{smallest_mtu}, int{largest_mtu}))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  add_percent(options, "--loss", out.wire.loss_percent, "packets lost, in each direction");
+  add_percent(options, "--reorder", out.wire.reorder_percent,
+              "packets held back for 200 us, so that later ones overtake them, in each direction");
+  options
+      .add_option_function<double>(
+          "--delay", [&out](double ms) { out.wire.delay_ns = static_cast<std::uint64_t>(ms * 1e6); },
+          "delay of each direction in ms")
+      ->check(CLI::Range(0.0, longest_delay_ms))
+      ->type_name("MS")
+      ->default_str("0");
+  options.add_option("--seed", out.wire.seed, "of what is lost and reordered: equal seeds, equal fates")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+outcome check_uses(const CLI::App& options, const loopback_options& out) {
+  for (const use& one : uses)
+    if ((one.workloads & of(out.workload)) == 0 && options.get_option(std::string(one.option))->count() != 0)
+      return failure{"loopback: " + std::string(one.option) + " means nothing to --workload " +
+                         std::string(to_string(out.workload)),
+                     "leave it out", true};
+  return base::done{};
+}
+
+outcome check_size(const std::string& option, std::uint64_t bytes, std::uint64_t least, std::uint64_t most) {
+  if (bytes >= least && bytes <= most) return base::done{};
+  return failure{"loopback: " + option + ": " + std::to_string(bytes) + " is not from " + std::to_string(least) +
+                     " to " + std::to_string(most),
+                 "", true};
+}
+
+outcome settle(const CLI::App& options, loopback_options& out) {
+  if (auto sound = check_uses(options, out); !sound) return sound.error();
+  if (options.get_option("--timeout")->count() == 0)
+    out.timeout_s = out.workload == loopback_workload::srmp_stream && out.wire.is_needed() ? 0.1 : 1;
+  if (out.timeout_s <= 0) return failure{"loopback: --timeout must be above 0", "", true};
+  const bool sized = options.get_option("--size")->count() != 0;
+  switch (out.workload) {
+    case loopback_workload::io:
+      if (!sized) out.size = io_frame;
+      return check_size("--size", out.size, loadgen::min_frame_size, loadgen::max_frame_size);
+    case loopback_workload::srmp_echo:
+      if (!sized) out.size = echo_payload;
+      if (out.connections == 0) out.connections = 4;
+      if (out.streams == 0) out.streams = 64;
+      return check_size("--size", out.size, 0, loadgen::max_load_size);
+    case loopback_workload::srmp_stream:
+      if (!sized) out.size = stream_bytes;
+      if (out.connections == 0) out.connections = 1;
+      if (out.streams == 0) out.streams = 1;
+      return check_size("--size", out.size, 1, most_stream_bytes);
+  }
+  return base::done{};
+}
+
+}  // namespace
+
+std::string_view to_string(loopback_workload workload) noexcept {
+  switch (workload) {
+    case loopback_workload::io:
+      return "io";
+    case loopback_workload::srmp_echo:
+      return "srmp-echo";
+    case loopback_workload::srmp_stream:
+      return "srmp-stream";
+  }
+  return "io";
+}
+
+std::optional<int> parse_loopback_options(const invocation& call, loopback_options& out) {
+  CLI::App options("server and client in one process, joined by rings in memory: no NIC, no network, no rights");
+  add_workload(options, out);
+  add_load(options, out);
+  add_wire(options, out);
+  add_common_options(options, out.common);
+  if (const auto status = parse_options(options, "loopback", call)) return status;
+  if (auto settled = settle(options, out); !settled) return report(settled.error());
+  return std::nullopt;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,43 @@
+// app/loopback_options.hpp - what `loopback` was asked to do.
+//
+// Shape    plain values, filled by parse_loopback_options().
+// Units    as each option says. Errors  refusals name the option; exit status 2. An option that the workload has no use
+//          for is refused, so that nobody takes a run for what it was not.
+// Tests    test/app/loopback_test.py
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/options.hpp"
+#include "pipeline/impairment.hpp"
+
+namespace millrace::app {
+
+enum class loopback_workload : std::uint8_t { io, srmp_echo, srmp_stream };
+[[nodiscard]] std::string_view to_string(loopback_workload workload) noexcept;
+
+struct loopback_options {
+  common_options common;
+  loopback_workload workload = loopback_workload::srmp_echo;
+  std::string transport = "udp";
+  std::uint64_t size = 0;         // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream
+  std::uint64_t item = 0;         // srmp-stream: bytes of an item; 0: what fills a datagram
+  std::uint16_t mtu = 1500;       // of IP, at both ends
+  std::uint16_t connections = 0;  // 0: the workload's default, until settled
+  std::uint16_t streams = 0;      // requests, or streams, in flight of one connection; the same
+  std::string method;             // srmp-echo: an rpc method that is called; empty: raw frames are echoed
+  bool fill = false;              // srmp-echo: datagrams are filled with messages
+  std::uint64_t rate = 0;         // messages a second, open loop; 0: closed loop
+  std::uint64_t requests = 0;     // 0: until time is up
+  double duration_s = 0;          // 0: until stopped
+  double timeout_s = 0;           // of a request; of a stream, of silence; 0: the workload's default, until settled
+  std::uint16_t burst_pkts = 32;  // of a receive
+  pipeline::impairment_settings wire;  // of each direction; the seed is the first one's
+};
+
+// Nothing when the role is to run; else the exit status.
+[[nodiscard]] std::optional<int> parse_loopback_options(const invocation& call, loopback_options& out);
+
+}  // namespace millrace::app
