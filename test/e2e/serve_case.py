@@ -34,6 +34,7 @@ class ServeCase(unittest.TestCase):
     kind = 'veth'
     programs = ()
     interface_keys = ''     # more lines of [[interface]]
+    tables = ''             # more tables of the configuration
     eal = ()                # more EAL arguments
     environment = {}        # variables of the profile
     options = ()            # more options of serve
@@ -56,7 +57,7 @@ class ServeCase(unittest.TestCase):
     def start_server(cls):
         config = cls.link.path('serve.toml')
         with open(config, 'w', encoding='utf-8') as file:
-            file.write(CONFIG % cls.interface_keys)
+            file.write(CONFIG % cls.interface_keys + cls.tables)
         return cls.link.millrace(netns.PROFILES[cls.kind], *cls.eal, '--', 'serve', '--config', config, *cls.options,
                                  environment=cls.environment)
 

@@ -315,6 +315,39 @@ class Floods(Hostile):
         pass
 
 
+class SmallPool(Hostile):
+    """With hardly more packets than one burst: the pool is empty in the middle of it, time and again."""
+    tables = '[pool]\npackets = 40\ncache = 0\n'
+
+    def test_an_empty_pool_is_survived(self):
+        halves = [netns.ethernet(self.box_mac, self.kernel_mac, IP4, packet) for number in range(8) for packet in
+                  self.fragments((0, bytes(1400), True), (1400, bytes(1400), False), ident=number)]
+        calls = [netns.ethernet(self.box_mac, self.kernel_mac, IP4,
+                                self.udp4(srmp.frame(1, srmp.call('Echo', bytes(n))), port=SRMP_PORT)) for n in range(100)]
+        pings = [netns.ethernet(self.box_mac, self.kernel_mac, IP4, self.icmp4(8, rest=bytes(1200)))] * 100
+        for _ in range(20):
+            for frame in (*calls, *halves, *pings):
+                self.raw.send(frame)
+        until = time.monotonic() + 10
+        client = self.client(timeout=0.2)
+        answered = False
+        while not answered and time.monotonic() < until:
+            try:
+                answered = client.call('Echo', b'after') == (0, b'after')
+            except TimeoutError:
+                pass
+        self.assertTrue(answered)
+        self.ping(BOX4, '-s', '3000')
+        result = self.stop_server()
+        pool, = result['mempools']
+        self.assertEqual(pool['size'], 40)
+        self.assertGreater(pool['refused'] + result['drops'].get('mempool_empty', 0) + result['errors'].get('rx_no_mbuf', 0),
+                           0, result)
+
+    def tearDown(self):
+        pass
+
+
 class Tagged(Hostile):
     """An interface with a VLAN. Where the kernel has no VLANs, its part is played by hand."""
     interface_keys = 'vlan = 5'
