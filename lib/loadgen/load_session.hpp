@@ -89,6 +89,9 @@ class load_session {
   unsigned visit(Way& way, std::size_t which, unsigned most_packets, std::uint64_t now) noexcept;
   [[nodiscard]] std::uint64_t allowance(const load_connection& c, std::size_t frames) const noexcept;
   void sweep(Way& way, std::uint64_t now) noexcept;
+  void note_behind(std::uint64_t at) noexcept {
+    count_.behind_ns.set(std::max(count_.behind_ns.get(), pacer_.behind_ns(at)));
+  }
   void settle(std::uint64_t requests) noexcept {
     in_flight_ -= requests;
     count_.in_flight.set(in_flight_);

@@ -88,7 +88,7 @@ void load_session<Way>::send(Way& way, std::uint64_t now) noexcept {
       break;
     }
   }
-  if (is_open_loop()) count_.behind_ns.set(std::max(count_.behind_ns.get(), pacer_.behind_ns(now)));
+  if (is_open_loop()) note_behind(now);
   if (sent_ == before) return;
   count_.sent.set(sent_);
   count_.sent_bytes.add((sent_ - before) * messages_.size());

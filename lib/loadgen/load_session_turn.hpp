@@ -73,7 +73,11 @@ void load_session<Way>::pump(Way& way, std::uint64_t now) noexcept {
     if (connections_->unheard() != 0 && now >= next_knock_ns_) [[unlikely]]
       knock_others(way, now);
     if (now < end_ns_ && left() != 0) send(way, now);
-    if (now >= end_ns_ || left() == 0) enter(load_phase::draining);
+    if (now >= end_ns_ || left() == 0) {
+      // What was meant for the time before the end and is not sent is not sent any more.
+      if (is_open_loop() && left() != 0) note_behind(end_ns_);
+      enter(load_phase::draining);
+    }
   }
   if (now >= next_sweep_ns_) sweep(way, now);
   if (phase() == load_phase::draining && in_flight_ == 0) enter(load_phase::finished);

@@ -162,6 +162,21 @@ TEST(load_session, measures_from_the_time_a_message_was_meant_for) {
   EXPECT_NEAR(static_cast<double>(f.behind_ns), 10e6, 0.1e6);
 }
 
+TEST(load_session, tells_what_the_end_left_unsent) {
+  load_settings s = basic();
+  s.connections = 4;
+  s.window = 255;
+  s.rate = 100'000;
+  s.duration_ns = 100 * ms;
+  world w(s);
+  ASSERT_FALSE(w.run(80 * ms));
+  w.way.now_ns += 50 * ms;  // nobody turned the loop, over the end
+  ASSERT_TRUE(w.run(1000 * ms));
+  const load_figures f = w.load->figures();
+  EXPECT_NEAR(static_cast<double>(f.sent), 8000, 10);
+  EXPECT_NEAR(static_cast<double>(f.behind_ns), 20e6, 0.1e6);
+}
+
 TEST(load_session, waits_for_its_window_in_open_loop_and_counts_the_wait) {
   load_settings s = basic();
   s.connections = 1;
