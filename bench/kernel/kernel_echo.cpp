@@ -3,7 +3,9 @@
 // very same code: loadgen::load_session and srmp::datagram_service. Only how datagrams travel differs.
 //
 // Server   a thread with one socket: recvmmsg of up to a burst, all requests answered, sendmmsg of the replies.
-// Client   the main thread with a connected socket a connection: sendmmsg of what a turn said, recvmmsg of what came.
+// Client   the main thread with a connected socket a connection, from whatever ports are free (the session's port
+// numbers
+//          only tell its connections apart): sendmmsg of what a turn said, recvmmsg of what came.
 // CPUs     the first two of the process's affinity, one a thread; with one they share it.
 // Output   one JSON object on stdout. Exit status: 0; 1 nothing was answered, or not all; 2 unusable arguments.
 #include <netinet/in.h>
@@ -204,7 +206,9 @@ class socket_way {
   [[nodiscard]] unsigned room() const noexcept { return 1u << 16; }  // a full mail sends itself
   [[nodiscard]] bool went() const noexcept { return true; }
   [[nodiscard]] std::uint64_t refused() const noexcept { return out_.lost(); }
+  [[nodiscard]] std::uint64_t waiting() const noexcept { return 0; }  // for no neighbour: the kernel's business
   [[nodiscard]] std::uint64_t unreachable() const noexcept { return 0; }
+  [[nodiscard]] std::uint64_t icmp_errors() const noexcept { return 0; }
 };
 
 using session = loadgen::load_session<socket_way>;
@@ -267,7 +271,6 @@ int main(int argc, char** argv) {
   std::size_t mtu = 1500;
   std::uint16_t streams = 64;
   settings.connections = 4;
-  settings.first_port = 42000;
   CLI::App options("SRMP echo over the kernel's UDP sockets on 127.0.0.1");
   options.add_option("--connections", settings.connections)->check(CLI::Range(1, 256))->capture_default_str();
   options.add_option("--streams", streams, "requests in flight of one")
@@ -276,7 +279,6 @@ int main(int argc, char** argv) {
   options.add_option("--size", settings.size, "payload bytes")->check(CLI::Range(0, 8192))->capture_default_str();
   options.add_option("--mtu", mtu)->check(CLI::Range(576, 9000))->capture_default_str();
   options.add_option("--duration", duration_s, "seconds")->capture_default_str();
-  options.add_option("--first-port", settings.first_port, "of the client's, one a connection")->capture_default_str();
   options.add_flag("--fill", settings.fill, "fill datagrams; else one message each");
   try {
     options.parse(argc, argv);
@@ -295,7 +297,7 @@ int main(int argc, char** argv) {
   }
   std::vector<udp_socket> sockets;
   for (std::uint16_t i = 0; i < settings.connections; ++i) {
-    sockets.emplace_back(static_cast<std::uint16_t>(settings.first_port + i));
+    sockets.emplace_back(std::uint16_t{0});
     sockets.back().connect_to(settings.target.port);
   }
   const auto load = session::make(settings);
