@@ -67,6 +67,30 @@ class packet_pool {
     return false;
   }
 
+  // The same for buffers that another lcore had last, as those of a pool are that one lcore fills from and another one
+  // frees into: their lines are asked for all at once before any of them is written, and the second line of an mbuf is
+  // left alone (a free mbuf of DPDK has no successor and one segment; what else stands there is for who asks for it).
+  [[nodiscard]] bool alloc_bulk_cold(rte_mbuf** out, unsigned count) noexcept {
+    if (rte_mempool_get_bulk(pool_, reinterpret_cast<void**>(out), count) != 0) [[unlikely]] {
+      refused_.fetch_add(count, std::memory_order_relaxed);
+      return false;
+    }
+    for (unsigned i = 0; i < count; ++i) __builtin_prefetch(out[i], 1);
+    for (unsigned i = 0; i < count; ++i) {
+      rte_mbuf* const m = out[i];
+      m->data_off = RTE_PKTMBUF_HEADROOM;
+      rte_mbuf_refcnt_set(m, 1);
+      m->nb_segs = 1;
+      m->port = RTE_MBUF_PORT_INVALID;
+      m->ol_flags = 0;
+      m->packet_type = 0;
+      m->pkt_len = 0;
+      m->data_len = 0;
+      m->vlan_tci = 0;
+    }
+    return true;
+  }
+
   [[nodiscard]] rte_mempool* raw() const noexcept { return pool_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return pool_->size; }
