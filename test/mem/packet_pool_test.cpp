@@ -51,6 +51,41 @@ TEST(packet_pool, exhaustion_is_a_value_that_is_counted_and_passes) {
   rte_pktmbuf_free(again);
 }
 
+TEST(packet_pool, cold_buffers_are_as_fresh_as_others) {
+  packet_pool pool = must_make({.name = "cold", .packets = 32, .cache = 0});
+  std::vector<rte_mbuf*> all(32);
+  ASSERT_TRUE(pool.alloc_bulk_cold(all.data(), 32));
+  rte_mbuf* more[1] = {};
+  EXPECT_FALSE(pool.alloc_bulk_cold(more, 1));
+  EXPECT_EQ(pool.refused(), 1u);
+  for (rte_mbuf* m : all) {  // used as hard as can be, and given back
+    ASSERT_NE(rte_pktmbuf_append(m, 1000), nullptr);
+    ASSERT_NE(rte_pktmbuf_prepend(m, 60), nullptr);
+    m->ol_flags = RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_RX_VLAN;
+    m->packet_type = 7;
+    m->vlan_tci = 9;
+    m->port = 3;
+  }
+  rte_pktmbuf_chain(all[0], all[1]);
+  rte_pktmbuf_free(all[0]);
+  rte_pktmbuf_free_bulk(all.data() + 2, 30);
+  ASSERT_TRUE(pool.alloc_bulk_cold(all.data(), 32));
+  for (const rte_mbuf* m : all) {
+    EXPECT_EQ(m->data_off, RTE_PKTMBUF_HEADROOM);
+    EXPECT_EQ(m->data_len, 0u);
+    EXPECT_EQ(m->pkt_len, 0u);
+    EXPECT_EQ(m->nb_segs, 1u);
+    EXPECT_EQ(m->next, nullptr);
+    EXPECT_EQ(rte_mbuf_refcnt_read(m), 1u);
+    EXPECT_EQ(m->ol_flags, 0u);
+    EXPECT_EQ(m->packet_type, 0u);
+    EXPECT_EQ(m->vlan_tci, 0u);
+    EXPECT_EQ(m->port, RTE_MBUF_PORT_INVALID);
+  }
+  rte_pktmbuf_free_bulk(all.data(), 32);
+  EXPECT_TRUE(pool.is_whole());
+}
+
 TEST(packet_pool, says_what_was_asked_when_there_is_no_memory) {
   const auto made = packet_pool::make({.name = "huge", .packets = 4'000'000});
   ASSERT_FALSE(made);
