@@ -69,7 +69,7 @@ class Links(unittest.TestCase):
             with link.kernel.raw(link.kernel_iface) as sock:
                 bodies = [bytes([n]) * (46 + 29 * n) for n in range(FRAMES)]  # the last fills a frame of MTU 1500
                 for body in bodies:
-                    sock.send(netns.ethernet(STRANGER, ours, netns.EXPERIMENT, body))
+                    netns.send_frame(sock, netns.ethernet(STRANGER, ours, netns.EXPERIMENT, body))
                 back = receive(sock, lambda frame: frame[12:14] == netns.EXPERIMENT.to_bytes(2, 'big'), FRAMES)
             self.assertEqual(back, [netns.ethernet(ours, STRANGER, netns.EXPERIMENT, body) for body in bodies])
             self.assertEqual(fwd.stop(), 0, fwd.said())
@@ -108,7 +108,7 @@ class Links(unittest.TestCase):
             ours = link.kernel_mac()
             with link.kernel.raw(link.kernel_iface) as sock:
                 for part in parts:
-                    sock.send(netns.ethernet(STRANGER, ours, 0x0800, part))
+                    netns.send_frame(sock, netns.ethernet(STRANGER, ours, 0x0800, part))
                 back = receive(sock, lambda frame: frame[6:12] == STRANGER, len(parts))
             self.assertEqual(back, [netns.ethernet(ours, STRANGER, 0x0800, part) for part in parts])
             self.assertEqual(fwd.stop(), 0, fwd.said())
@@ -121,7 +121,7 @@ class Links(unittest.TestCase):
             with link.kernel.raw(link.kernel_iface) as sock:
                 frame = netns.ethernet(STRANGER, link.kernel_mac(), netns.EXPERIMENT, bytes(100))
                 for _ in range(2000):
-                    sock.send(frame)
+                    netns.send_frame(sock, frame)
             arrived = netns.received(link.box, link.box_iface) - before
             self.assertEqual(fwd.stop(), 0, fwd.said())
         result = fwd.result()

@@ -39,7 +39,8 @@ class Hostile(ServeCase):
     # --- saying ---
 
     def say(self, payload, ethertype=IP4, source=None, destination=None, vlan=None):
-        self.raw.send(netns.ethernet(destination or self.box_mac, source or self.kernel_mac, ethertype, payload, vlan))
+        netns.send_frame(self.raw, netns.ethernet(destination or self.box_mac, source or self.kernel_mac, ethertype, payload,
+                                                  vlan))
 
     def udp4(self, payload=b'x', source=KERNEL4, destination=BOX4, port=ECHO_PORT, ip=None, **how):
         return netns.ipv4(source, destination, netns.udp(source, PORT, destination, port, payload, **how), **(ip or {}))
@@ -263,10 +264,7 @@ class Floods(Hostile):
 
     def send_all(self, frames):
         for frame in frames:
-            try:
-                self.raw.send(frame)
-            except BlockingIOError:  # ENOBUFS: the cable is full
-                time.sleep(0.001)
+            netns.send_frame(self.raw, frame)
 
     def test_calls_are_answered_during_floods(self):
         rng = random.Random(4)
@@ -327,7 +325,7 @@ class SmallPool(Hostile):
         pings = [netns.ethernet(self.box_mac, self.kernel_mac, IP4, self.icmp4(8, rest=bytes(1200)))] * 100
         for _ in range(20):
             for frame in (*calls, *halves, *pings):
-                self.raw.send(frame)
+                netns.send_frame(self.raw, frame)
         until = time.monotonic() + 10
         client = self.client(timeout=0.2)
         answered = False

@@ -14,6 +14,7 @@ says in one sentence what is not there.
 """
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import shutil
@@ -210,6 +211,18 @@ class Namespace:
         made = self.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003), timeout)
         made.bind((interface, 0))
         return made
+
+
+def send_frame(sock, frame):
+    """Through a packet socket, again while the cable is full: the kernel's backlog holds some thousand frames."""
+    until = time.monotonic() + COMMAND_S
+    while True:
+        try:
+            return sock.send(frame)
+        except OSError as reason:
+            if reason.errno not in (errno.ENOBUFS, errno.EAGAIN) or time.monotonic() > until:
+                raise
+            time.sleep(0.001)
 
 
 def received(space, interface):
