@@ -108,6 +108,26 @@ TEST(plan, allows_fast_free_only_for_single_segments_of_one_pool) {
   EXPECT_FALSE(must_plan({.one_pool = false, .chains = false}).ports[0].use.tx_fast_free);
 }
 
+TEST(plan, gives_each_port_its_own_mtu_over_buffers_for_the_largest) {
+  const plan p = must_plan({.mtus = {9000, 0}}, {a_nic(), a_nic()});
+  EXPECT_EQ(p.ports[0].mtu, 9000);
+  EXPECT_EQ(p.ports[1].mtu, 0);
+  EXPECT_GE(p.pool.data_room, 9000 + 14);
+  EXPECT_FALSE(p.ports[0].use.rx_scatter);
+  const std::vector<port_facts> both = {a_nic(), a_nic()};
+  const auto refused = make_plan(both, {.mtus = {0, 20000}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "0000:03:00.0 takes an MTU from 68 to 9702, not 20000");
+}
+
+TEST(plan, leaves_sent_checksums_to_ports_that_can_when_asked) {
+  port_facts nic = a_nic();
+  nic.can.tx_ipv4_checksum = true;
+  EXPECT_FALSE(must_plan({}, {nic}).ports[0].use.tx_ipv4_checksum);
+  EXPECT_TRUE(must_plan({.tx_checksums = true}, {nic}).ports[0].use.tx_ipv4_checksum);
+  EXPECT_FALSE(must_plan({.tx_checksums = true}, {nic}).ports[0].use.tx_udp_checksum) << "it cannot";
+}
+
 TEST(plan, makes_room_for_the_mtu_or_lets_frames_arrive_in_parts) {
   EXPECT_EQ(must_plan({}).pool.data_room, mem::default_data_room);
   const plan jumbo = must_plan({.mtu = 9000});
