@@ -1,6 +1,7 @@
 // Any extension body, from either side, in both encodings.
 //
-// Holds    what is accepted can be written, is canonical when written, and reads as the same values.
+// Holds    what is accepted can be written, is canonical when written, and reads as the same values; shuffled and with
+//          grease, too.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -46,6 +47,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(static_cast<bool>(parse(canonical, from, parameter_encoding::varints, again)));
       require(again.present == p.present && again.initial_max_data == p.initial_max_data);
       require(written(again, from) == canonical);
+      const parameter_shuffle shuffle{.seed = size == 0 ? 0u : data[0] * 251u + size, .grease = size % 2 == 0};
+      std::vector<std::uint8_t> shuffled(encoded_size(p, shuffle));
+      base::byte_writer out(shuffled);
+      require(emit(out, p, from, shuffle) && out.room() == 0);
+      transport_parameters last;
+      require(static_cast<bool>(parse(shuffled, from, parameter_encoding::varints, last)));
+      require(last.reserved_count == (shuffle.grease ? 1u : 0u) && written(last, from) == canonical);
     }
   return 0;
 }

@@ -1,11 +1,12 @@
-// quic/wire/error_code.hpp - the transport error codes, and which of them answers which fault of a packet's frames.
+// quic/wire/error_code.hpp - the transport error codes, and which of them answers which fault on the wire.
 //
 // Shape    the one place where a codec's local reason becomes the RFC's code: a codec says what is wrong with the
 //          bytes, this says what the peer is told.
-// Source   RFC 9000 20.1, RFC 9368 10.2. Tests  test/quic/wire/frame_walker_test.cpp
+// Source   RFC 9000 7.4 12.4 20.1, RFC 9368 10.2.
+// Tests    test/quic/wire/frame_walker_test.cpp, transport_parameters_test.cpp
 #pragma once
 
-#include <cstdint>
+#include "base/parse_status.hpp"
 
 namespace millrace::quic::wire {
 
@@ -61,6 +62,12 @@ enum class frame_fault : std::uint8_t {
       return transport_error::protocol_violation;  // RFC 9000 12.4
   }
   return transport_error::internal_error;
+}
+
+// What the peer is told about transport parameters that parse() refused: RFC 9000 7.4, 18.2, RFC 9221 3, RFC 9287 3 and
+// RFC 9368 4 have one code for all of it. More of them than we look at (too_many) can only be meant badly.
+[[nodiscard]] constexpr transport_error transport_parameter_error_of(base::parse_status status) noexcept {
+  return status ? transport_error::no_error : transport_error::transport_parameter_error;
 }
 
 }  // namespace millrace::quic::wire

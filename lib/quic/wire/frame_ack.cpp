@@ -41,6 +41,20 @@ bool is_canonical(std::span<const packet_range> ranges) noexcept {
   return true;
 }
 
+// All but the count of ranges and the ranges behind the first.
+std::size_t fixed_size(const ack_to_send& ack) noexcept {
+  const packet_range& first = ack.ranges.front();
+  std::size_t size =
+      1 + varint_size(first.largest) + varint_size(ack.delay) + varint_size(first.largest - first.smallest);
+  if (ack.ecn != nullptr) size += varint_size(ack.ecn->ect0) + varint_size(ack.ecn->ect1) + varint_size(ack.ecn->ce);
+  return size;
+}
+
+std::size_t range_size(std::span<const packet_range> ranges, std::size_t i) noexcept {
+  return varint_size(ranges[i - 1].smallest - ranges[i].largest - gap_bias) +
+         varint_size(ranges[i].largest - ranges[i].smallest);
+}
+
 }  // namespace
 
 parse_status parse(byte_reader& in, frame_type type, ack_frame& out) noexcept {
@@ -78,14 +92,22 @@ bool ack_range_reader::next(packet_range& out) noexcept {
 
 std::size_t encoded_size(const ack_to_send& ack) noexcept {
   MILLRACE_ASSERT(is_canonical(ack.ranges));
-  const packet_range& first = ack.ranges.front();
-  std::size_t size = 1 + varint_size(first.largest) + varint_size(ack.delay) + varint_size(ack.ranges.size() - 1) +
-                     varint_size(first.largest - first.smallest);
-  for (std::size_t i = 1; i < ack.ranges.size(); ++i)
-    size += varint_size(ack.ranges[i - 1].smallest - ack.ranges[i].largest - gap_bias) +
-            varint_size(ack.ranges[i].largest - ack.ranges[i].smallest);
-  if (ack.ecn != nullptr) size += varint_size(ack.ecn->ect0) + varint_size(ack.ecn->ect1) + varint_size(ack.ecn->ce);
+  std::size_t size = fixed_size(ack) + varint_size(ack.ranges.size() - 1);
+  for (std::size_t i = 1; i < ack.ranges.size(); ++i) size += range_size(ack.ranges, i);
   return size;
+}
+
+std::size_t fitting_ranges(const ack_to_send& ack, std::size_t room) noexcept {
+  if (ack.ranges.empty()) return 0;
+  MILLRACE_ASSERT(is_canonical(ack.ranges));
+  std::size_t size = fixed_size(ack);
+  std::size_t count = 0;
+  while (count < ack.ranges.size()) {
+    if (count != 0) size += range_size(ack.ranges, count);
+    if (size + varint_size(count) > room) break;  // the count on the wire is of those behind the first
+    ++count;
+  }
+  return count;
 }
 
 bool emit(base::byte_writer& out, const ack_to_send& ack) noexcept {

@@ -8,7 +8,7 @@
 // Limits   a frame may hold as many ranges as its packet has room for (two bytes each), and all are checked, in one
 //          pass. How many of them to act on is the reader's caller's choice; max_acted_ack_ranges is ours.
 // Errors   truncated; bad_value: a range that reaches below packet 0.
-// Source   RFC 9000 19.3. Tests  test/quic/wire/frame_ack_test.cpp
+// Source   RFC 9000 13.2.3 19.3. Tests  test/quic/wire/frame_ack_test.cpp
 #pragma once
 
 #include <span>
@@ -71,7 +71,10 @@ struct ack_to_send {
 };
 
 [[nodiscard]] std::size_t encoded_size(const ack_to_send& ack) noexcept;
-// False when there is no room; nothing is written then.
+// How many ranges, from the newest on, make a frame of at most `room` bytes; 0 when not even the first does. RFC 9000
+// 13.2.3: the newest matter most, and the older ones were told before.
+[[nodiscard]] std::size_t fitting_ranges(const ack_to_send& ack, std::size_t room) noexcept;
+// False when there is no room, or the ranges are not as they must be; nothing is written then.
 [[nodiscard]] bool emit(base::byte_writer& out, const ack_to_send& ack) noexcept;
 
 }  // namespace millrace::quic::wire

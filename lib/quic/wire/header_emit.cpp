@@ -146,4 +146,10 @@ bool emit_version_negotiation(byte_writer& out, std::uint8_t random, byte_view d
   return true;
 }
 
+bool answer_with_versions(byte_writer& out, std::uint8_t random, const packet_header& received,
+                          std::span<const version_number> versions) noexcept {
+  return received.is_long() && received.type != packet_type::version_negotiation &&
+         emit_version_negotiation(out, random, received.scid, received.dcid, versions);
+}
+
 }  // namespace millrace::quic::wire

@@ -52,4 +52,9 @@ struct short_header {
 [[nodiscard]] bool emit_version_negotiation(base::byte_writer& out, std::uint8_t random, base::byte_view dcid,
                                             base::byte_view scid, std::span<const version_number> versions) noexcept;
 
+// The same in answer to a packet with a long header: its connection IDs, exchanged, whatever their lengths (RFC 9000
+// 17.2.1). False also when `received` is none that is answered so: a short header, or Version Negotiation itself.
+[[nodiscard]] bool answer_with_versions(base::byte_writer& out, std::uint8_t random, const packet_header& received,
+                                        std::span<const version_number> versions) noexcept;
+
 }  // namespace millrace::quic::wire

@@ -111,19 +111,13 @@ parse_errc read_preferred_address(byte_view value, preferred_address_value& out)
   return parse_errc::ok;
 }
 
-bool lists(byte_view versions, version_number wanted) noexcept {
-  for (std::size_t i = 0; i + 4 <= versions.size(); i += 4)
-    if (base::load_be32(versions.data() + i) == wanted) return true;
-  return false;
-}
-
 // RFC 9368 3, 4: zero is no version; and a client whose own choice is not on its list contradicts itself.
 parse_errc read_version_information(byte_view value, sender from, version_information_value& out) noexcept {
   if (value.size() < 4 || value.size() % 4 != 0) return parse_errc::bad_length;
   const version_number chosen = base::load_be32(value.data());
   const byte_view available = value.subspan(4);
-  if (chosen == 0 || lists(available, 0)) return parse_errc::bad_value;
-  if (from == sender::client && !lists(available, chosen)) return parse_errc::bad_value;
+  if (chosen == 0 || lists_version(available, 0)) return parse_errc::bad_value;
+  if (from == sender::client && !lists_version(available, chosen)) return parse_errc::bad_value;
   out = {chosen, available};
   return parse_errc::ok;
 }
@@ -187,6 +181,11 @@ parse_status read_list(byte_reader& in, sender from, parameter_encoding encoding
   return {};
 }
 
+// RFC 9000 18.2: a server that does without connection IDs cannot be found at another address.
+bool can_be_reached(const params& p) noexcept {
+  return !p.has(preferred_address) || !p.has(initial_source_connection_id) || !p.initial_source_connection_id.empty();
+}
+
 // ---- the other direction
 
 std::size_t value_size(const row& r, const params& p) noexcept {
@@ -223,8 +222,8 @@ bool is_valid(const row& r, const params& p, sender from) noexcept {
              p.preferred_address.stateless_reset_token.size() == token_size;
     case shape::version_information: {
       const version_information_value& v = p.version_information;
-      return v.chosen != 0 && v.available.size() % 4 == 0 && !lists(v.available, 0) &&
-             (from == sender::server || lists(v.available, v.chosen));
+      return v.chosen != 0 && v.available.size() % 4 == 0 && !lists_version(v.available, 0) &&
+             (from == sender::server || lists_version(v.available, v.chosen));
     }
   }
   return false;
@@ -248,6 +247,57 @@ bool put_value(byte_writer& out, const row& r, const params& p) noexcept {
       return out.u32(p.version_information.chosen) && out.bytes(p.version_information.available);
   }
   return false;
+}
+
+bool put_row(byte_writer& out, const row& r, const params& p) noexcept {
+  return out.varint(static_cast<std::uint64_t>(r.id)) && out.varint(value_size(r, p)) && put_value(out, r, p);
+}
+
+// What is refused here would be refused by the peer: our own bug.
+bool can_emit(const params& p, sender from) noexcept {
+  bool good = can_be_reached(p);
+  for (const row& r : rows) good = good && ((p.present & bit_of(r)) == 0 || is_valid(r, p, from));
+  MILLRACE_ASSERT(good);
+  return good;
+}
+
+// ---- disguise
+
+// splitmix64: spreads a seed that is random already; no secret depends on it.
+class noise {
+  std::uint64_t state_;
+
+ public:
+  explicit noise(std::uint64_t seed) noexcept : state_(seed) {}
+  std::uint64_t next() noexcept {
+    std::uint64_t z = state_ += 0x9E37'79B9'7F4A'7C15;
+    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
+    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EB;
+    return z ^ (z >> 31);
+  }
+  std::size_t below(std::size_t limit) noexcept { return static_cast<std::size_t>(next() % limit); }
+};
+
+struct grease {
+  std::uint64_t id = 0;
+  std::size_t size = 0;
+  std::array<std::uint8_t, 16> value{};
+  [[nodiscard]] std::size_t encoded_size() const noexcept {
+    return base::varint_size(id) + base::varint_size(size) + size;
+  }
+};
+
+grease make_grease(noise& random) noexcept {
+  constexpr std::uint64_t numbers = (base::varint_max - 27) / 31 + 1;  // RFC 9000 18.1: 31 * N + 27
+  grease g;
+  g.id = 31 * (random.next() % numbers) + 27;
+  g.size = random.below(g.value.size() + 1);
+  for (std::uint8_t& byte : g.value) byte = static_cast<std::uint8_t>(random.next());
+  return g;
+}
+
+bool put_grease(byte_writer& out, const grease& g) noexcept {
+  return out.varint(g.id) && out.varint(g.size) && out.bytes(byte_view(g.value).first(g.size));
 }
 
 }  // namespace
@@ -281,8 +331,10 @@ parse_status parse(byte_view body, sender from, parameter_encoding encoding, tra
   }
   transport_parameters p;
   const parse_status status = read_list(in, from, encoding, p);
-  if (status) out = p;
-  return status;
+  if (!status) return status;
+  if (!can_be_reached(p)) return {parse_errc::bad_value, in.offset()};
+  out = p;
+  return {};
 }
 
 std::size_t encoded_size(const transport_parameters& p) noexcept {
@@ -296,21 +348,56 @@ std::size_t encoded_size(const transport_parameters& p) noexcept {
 }
 
 bool emit(byte_writer& out, const transport_parameters& p, sender from) noexcept {
-  for (const row& r : rows) {
-    const bool good = (p.present & bit_of(r)) == 0 || is_valid(r, p, from);
-    MILLRACE_ASSERT(good);
-    if (!good) return false;
-  }
   base::byte_span room;
-  if (!out.reserve(encoded_size(p), room)) return false;
+  if (!can_emit(p, from) || !out.reserve(encoded_size(p), room)) return false;
   byte_writer to(room);
   bool fits = true;
   for (const row& r : rows)
-    if ((p.present & bit_of(r)) != 0)
-      fits = fits && to.varint(static_cast<std::uint64_t>(r.id)) && to.varint(value_size(r, p)) && put_value(to, r, p);
+    if ((p.present & bit_of(r)) != 0) fits = fits && put_row(to, r, p);
   fits = fits && to.bytes(p.more);
   MILLRACE_ASSERT(fits && to.room() == 0);
   return fits;
+}
+
+std::size_t encoded_size(const transport_parameters& p, const parameter_shuffle& shuffle) noexcept {
+  noise random(shuffle.seed);
+  return encoded_size(p) + (shuffle.grease ? make_grease(random).encoded_size() : 0);
+}
+
+bool emit(byte_writer& out, const transport_parameters& p, sender from, const parameter_shuffle& shuffle) noexcept {
+  base::byte_span room;
+  if (!can_emit(p, from) || !out.reserve(encoded_size(p, shuffle), room)) return false;
+  noise random(shuffle.seed);
+  const grease extra = make_grease(random);
+  constexpr std::size_t more_slot = std::size(rows);
+  constexpr std::size_t grease_slot = more_slot + 1;
+  base::fixed_vector<std::size_t, std::size(rows) + 2> order;
+  const auto add = [&order](std::size_t slot) { static_cast<void>(order.push_back(slot)); };  // there is room for all
+  for (const row& r : rows)
+    if ((p.present & bit_of(r)) != 0) add(static_cast<std::size_t>(&r - rows));
+  add(more_slot);
+  if (shuffle.grease) add(grease_slot);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  byte_writer to(room);
+  bool fits = true;
+  for (const std::size_t slot : order)
+    fits = fits && (slot == more_slot     ? to.bytes(p.more)
+                    : slot == grease_slot ? put_grease(to, extra)
+                                          : put_row(to, rows[slot], p));
+  MILLRACE_ASSERT(fits && to.room() == 0);
+  return fits;
+}
+
+bool confirms(const transport_parameters& p, sender from, const handshake_ids& seen) noexcept {
+  const auto same = [&p](transport_parameter id, byte_view got, byte_view expected) {
+    return p.has(id) && std::ranges::equal(got, expected);
+  };
+  if (!same(initial_source_connection_id, p.initial_source_connection_id, seen.initial_source)) return false;
+  if (from == sender::client) return true;
+  if (!same(original_destination_connection_id, p.original_destination_connection_id, seen.original_destination))
+    return false;
+  return seen.retried ? same(retry_source_connection_id, p.retry_source_connection_id, seen.retry_source)
+                      : !p.has(retry_source_connection_id);
 }
 
 }  // namespace millrace::quic::wire

@@ -3,14 +3,16 @@
 // Shape    parse() reads a whole extension body; values are those of RFC 9000 18.2, RFC 9221 3, RFC 9287 3 and
 //          RFC 9368 3, with the defaults of a parameter that is absent. has(id) tells whether it was there.
 //          Parameters we do not know are skipped and counted; the numbers of all, known or not, are kept in order.
-//          emit() writes what is present, ascending, in the shortest form: emit(parse(x)) is x's canonical form.
+//          emit() writes what is present, ascending, in the shortest form: emit(parse(x)) is x's canonical form; or
+//          shuffled, for the wire.
 // Units    as on the wire: milliseconds, bytes, streams.
 // Owner    connection IDs, tokens and lists view the extension body (parsed) or the caller's bytes (emitted).
 // Limits   max_transport_parameters in one body, so that duplicates of unknown ones are found too.
 // Errors   truncated; bad_length (a value of another size than its parameter has); bad_value (out of RFC 9000 18.2's
 //          bounds, or one that this side may not send); duplicate; too_many. All of them are the peer's
 //          TRANSPORT_PARAMETER_ERROR, except too_many, which is our limit. `out` is written on success only.
-// Source   RFC 9000 7.4 18, RFC 9221 3, RFC 9287 3, RFC 9368 3 4. Tests  test/quic/wire/transport_parameters_test.cpp
+// Source   RFC 9000 7.3 7.4 18, RFC 9221 3, RFC 9287 3, RFC 9368 3 4. Tests
+// test/quic/wire/transport_parameters_test.cpp
 #pragma once
 
 #include <array>
@@ -111,5 +113,29 @@ base::parse_status parse(base::byte_view body, sender from, parameter_encoding e
 // by parse() (the caller's bug, asserted); nothing is written then.
 [[nodiscard]] std::size_t encoded_size(const transport_parameters& p) noexcept;
 [[nodiscard]] bool emit(base::byte_writer& out, const transport_parameters& p, sender from) noexcept;
+
+// How a body is disguised, so that nobody comes to rely on its order or on what stands in it.
+struct parameter_shuffle {
+  std::uint64_t seed = 0;  // random, and another one for each connection: the same seed makes the same bytes
+  bool grease = true;      // with a reserved parameter more (RFC 9000 18.1), of up to 16 random bytes
+};
+
+// As above, in an order and with a reserved parameter that the seed decides; `more` stays in one piece. A reserved one
+// in there, too, should be absent: in one case of 2^57 it would be the same.
+[[nodiscard]] std::size_t encoded_size(const transport_parameters& p, const parameter_shuffle& shuffle) noexcept;
+[[nodiscard]] bool emit(base::byte_writer& out, const transport_parameters& p, sender from,
+                        const parameter_shuffle& shuffle) noexcept;
+
+// The connection IDs of a handshake as one side saw them in long headers.
+struct handshake_ids {
+  base::byte_view original_destination{};  // of the client's first Initial
+  base::byte_view initial_source{};        // of the first Initial of the peer whose parameters these are
+  bool retried = false;
+  base::byte_view retry_source{};  // of the Retry
+};
+
+// RFC 9000 7.3: does the peer confirm what was seen? False, which is TRANSPORT_PARAMETER_ERROR, when an ID that must be
+// there is absent, one that must not be there is present, or any differs: somebody on the path has changed packets.
+[[nodiscard]] bool confirms(const transport_parameters& p, sender from, const handshake_ids& seen) noexcept;
 
 }  // namespace millrace::quic::wire

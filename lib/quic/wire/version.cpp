@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/endian.hpp"
+
 namespace millrace::quic::wire {
 namespace {
 
@@ -118,6 +120,18 @@ bool is_registered(version_number v) noexcept {
   if (family_of(v) != version_family::unknown) return true;
   const auto* above = std::ranges::upper_bound(registered_ranges, v, {}, &version_range::first);
   return above != std::begin(registered_ranges) && v <= std::prev(above)->last;
+}
+
+bool lists_version(base::byte_view list, version_number wanted) noexcept {
+  for (std::size_t i = 0; i + 4 <= list.size(); i += 4)
+    if (base::load_be32(list.data() + i) == wanted) return true;
+  return false;
+}
+
+version_number choose_version(base::byte_view list, std::span<const version_number> ours) noexcept {
+  for (const version_number v : ours)
+    if (lists_version(list, v)) return v;
+  return negotiation_version;
 }
 
 }  // namespace millrace::quic::wire

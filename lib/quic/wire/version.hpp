@@ -3,12 +3,14 @@
 // Shape    pure functions of the number; a version nobody told us about is `unknown`, and of its packets only the
 //          fields of RFC 8999 may be read.
 // Errors   none: every 32-bit number has an answer.
-// Source   RFC 8999 5, RFC 9000 15 and 22.2, RFC 9369 3, draft-ietf-quic-transport-11 to -34, the wiki page
+// Source   RFC 8999 5, RFC 9000 6.2 15 and 22.2, RFC 9369 3, draft-ietf-quic-transport-11 to -34, the wiki page
 //          "QUIC Versions" of the QUIC working group (registered ranges).
 // Tests    test/quic/wire/version_test.cpp
 #pragma once
 
-#include <cstdint>
+#include <span>
+
+#include "base/bytes.hpp"
 
 namespace millrace::quic::wire {
 
@@ -64,5 +66,12 @@ enum class header_layout : std::uint8_t {
 
 // RFC 9000 15: 0x?a?a?a?a, used to exercise version negotiation; no endpoint ever speaks one.
 [[nodiscard]] constexpr bool is_reserved_version(version_number v) noexcept { return (v & 0x0F0F'0F0F) == 0x0A0A'0A0A; }
+
+// Whether a list as packets have it, 4 bytes each, names `wanted`. RFC 9000 6.2: a client ignores a Version Negotiation
+// that lists the version it tried.
+[[nodiscard]] bool lists_version(base::byte_view list, version_number wanted) noexcept;
+
+// Of the versions that `list` offers, the first of `ours` (most wanted first); 0 when there is none. RFC 9000 6.2.
+[[nodiscard]] version_number choose_version(base::byte_view list, std::span<const version_number> ours) noexcept;
 
 }  // namespace millrace::quic::wire

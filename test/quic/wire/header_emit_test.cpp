@@ -132,6 +132,30 @@ TEST(header_emit, writes_a_version_negotiation_with_the_fixed_bit_set) {  // RFC
   EXPECT_FALSE(emit_version_negotiation(out, 0, dcid, scid, {}));
 }
 
+TEST(header_emit, answers_with_versions_under_the_received_ids_exchanged) {  // RFC 9000 17.2.1
+  const std::array<version_number, 2> versions = {version_1, version_2};
+  for (const std::size_t size : {0u, 7u, 21u, 255u}) {  // lengths decide nothing
+    byte_list room(600);
+    packet_header received;
+    received.type = packet_type::unknown_long;
+    received.first_byte = 0xC0;
+    received.version = 0x0a0a0a0a;
+    received.dcid = test::keep(byte_list(size, 0xD1));
+    received.scid = test::keep(byte_list(255 - size, 0x51));
+    byte_writer out(room);
+    ASSERT_TRUE(answer_with_versions(out, 0, received, versions));
+    packet_header read;
+    ASSERT_TRUE(parse_packet(out.written(), read));
+    EXPECT_EQ(to_hex(read.dcid), to_hex(received.scid));
+    EXPECT_EQ(to_hex(read.scid), to_hex(received.dcid));
+    received.type = packet_type::version_negotiation;
+    EXPECT_FALSE(answer_with_versions(out, 0, received, versions)) << "or two endpoints would go on for ever";
+    received.type = packet_type::one_rtt;
+    received.first_byte = 0x40;
+    EXPECT_FALSE(answer_with_versions(out, 0, received, versions));
+  }
+}
+
 TEST(header_emit, refuses_what_cannot_be_on_the_wire) {
   const byte_list too_long(21, 1);
   EXPECT_TRUE(emitted(long_header{.dcid = too_long}).empty());

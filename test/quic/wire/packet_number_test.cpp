@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace millrace::quic::wire {
@@ -53,6 +54,18 @@ TEST(packet_number, comes_back_whole_from_the_size_that_was_chosen_for_it) {
     // The receiver has opened something between what was acknowledged and what was sent before.
     const std::uint64_t opened = acked + random() % distance;
     ASSERT_EQ(decode_packet_number(opened, truncated, size), number) << acked << ' ' << opened;
+  }
+}
+
+TEST(packet_number, is_written_and_read_in_as_many_bytes_as_there_are) {
+  const std::uint64_t number = 0x11'2233'4455;
+  std::array<std::uint8_t, 4> room{};
+  for (std::size_t size = 1; size <= 4; ++size) {
+    const base::byte_span field = base::byte_span(room).first(size);
+    put_packet_number(field, number);
+    EXPECT_EQ(read_packet_number(field), number & ((std::uint64_t{1} << (8 * size)) - 1));
+    EXPECT_EQ(room[size - 1], 0x55);
+    EXPECT_EQ(decode_packet_number(number - 1, read_packet_number(field), size), number);
   }
 }
 

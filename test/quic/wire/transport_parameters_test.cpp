@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/varint.hpp"
+#include "quic/wire/error_code.hpp"
 #include "support/bytes.hpp"
 #include "support/hostile.hpp"
 
@@ -252,6 +253,91 @@ TEST(transport_parameters, writes_nothing_where_there_is_no_room) {
     EXPECT_FALSE(emit(out, p, sender::server));
     EXPECT_EQ(out.size(), 0u);
   }
+}
+
+TEST(transport_parameters, are_told_to_the_peer_as_one_error_whatever_is_wrong_with_them) {  // RFC 9000 7.4, 18.2
+  std::string many;
+  for (std::size_t i = 0; i <= max_transport_parameters; ++i) many += to_hex(number(0x100 + i, 1));
+  for (const std::string& hex : {std::string("01"), std::string("03 01 05"), std::string("01 01 05 01 01 05"),
+                                 std::string("0c 01 00"), std::string("00 00"), many}) {
+    transport_parameters p;
+    EXPECT_EQ(transport_parameter_error_of(parse_hex(hex, p, sender::client)),
+              transport_error::transport_parameter_error)
+        << hex;
+  }
+  EXPECT_EQ(transport_parameter_error_of({}), transport_error::no_error);
+}
+
+TEST(transport_parameters, refuses_a_preferred_address_of_a_server_without_ids) {  // RFC 9000 18.2
+  const std::string offer = "0d 2d" + std::string(address) + std::string(token);
+  EXPECT_EQ(code_of(offer + "0f 00"), parse_errc::bad_value);
+  EXPECT_EQ(code_of("0f 00" + offer), parse_errc::bad_value);
+  EXPECT_EQ(code_of(offer + "0f 01 aa"), parse_errc::ok);
+  EXPECT_EQ(code_of("0f 00"), parse_errc::ok);
+}
+
+TEST(transport_parameters, says_the_same_in_any_order_and_with_grease) {  // RFC 9000 18.1
+  transport_parameters p;
+  ASSERT_TRUE(parse_hex(full(), p));
+  p.more = test::keep(from_hex("4321 03 aabbcc"));
+  const byte_list canonical = emitted(p, sender::server);
+  std::vector<byte_list> seen;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const parameter_shuffle shuffle{.seed = seed, .grease = seed % 4 != 0};
+    byte_list body(encoded_size(p, shuffle));
+    base::byte_writer out(body);
+    ASSERT_TRUE(emit(out, p, sender::server, shuffle));
+    ASSERT_EQ(out.room(), 0u);
+    base::byte_writer no_room(base::byte_span(body).first(body.size() - 1));
+    transport_parameters read;
+    ASSERT_TRUE(parse(body, sender::server, parameter_encoding::varints, read));
+    EXPECT_EQ(read.reserved_count, shuffle.grease ? 1u : 0u);
+    EXPECT_EQ(read.unknown_count, 1u);
+    read.more = p.more;
+    EXPECT_EQ(to_hex(emitted(read, sender::server)), to_hex(canonical));
+    for (const byte_list& other : seen) EXPECT_NE(body, other) << seed;
+    EXPECT_FALSE(emit(no_room, p, sender::server, shuffle));
+    EXPECT_EQ(no_room.size(), 0u);
+    seen.push_back(body);
+  }
+}
+
+TEST(transport_parameters, comes_first_with_each_parameter_for_some_seed) {
+  transport_parameters p;
+  ASSERT_TRUE(parse_hex("01 01 05 04 01 06 05 01 07 0c 00", p, sender::client));
+  std::vector<bool> first(16);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    byte_list body(encoded_size(p, {.seed = seed, .grease = false}));
+    base::byte_writer out(body);
+    ASSERT_TRUE(emit(out, p, sender::client, {.seed = seed, .grease = false}));
+    first[body[0]] = true;
+  }
+  for (const std::size_t id : {0x01u, 0x04u, 0x05u, 0x0cu}) EXPECT_TRUE(first[id]) << id;
+}
+
+TEST(transport_parameters, confirms_the_connection_ids_of_the_handshake) {  // RFC 9000 7.3
+  const byte_view odcid = test::keep(from_hex("8394c8f03e515708"));
+  const byte_view scid = test::keep(from_hex("01020304"));
+  const byte_view retry = test::keep(from_hex("0a0b"));
+  const auto confirm = [&](std::string_view hex, sender from, const handshake_ids& seen) {
+    transport_parameters p;
+    EXPECT_TRUE(parse_hex(hex, p, from));
+    return confirms(p, from, seen);
+  };
+  const handshake_ids plain{.original_destination = odcid, .initial_source = scid};
+  const handshake_ids retried{odcid, scid, true, retry};
+  EXPECT_TRUE(confirm("0f 04 01020304", sender::client, plain));
+  EXPECT_FALSE(confirm("0f 04 01020305", sender::client, plain));
+  EXPECT_FALSE(confirm("0f 00", sender::client, plain));
+  EXPECT_FALSE(confirm("01 01 05", sender::client, plain)) << "absent";
+  EXPECT_TRUE(confirm("0f 00", sender::client, {}));
+  EXPECT_TRUE(confirm("00 08 8394c8f03e515708 0f 04 01020304", sender::server, plain));
+  EXPECT_FALSE(confirm("00 08 8394c8f03e515709 0f 04 01020304", sender::server, plain));
+  EXPECT_FALSE(confirm("0f 04 01020304", sender::server, plain)) << "no original destination";
+  EXPECT_FALSE(confirm("00 08 8394c8f03e515708 0f 04 01020304 10 02 0a0b", sender::server, plain)) << "no Retry was";
+  EXPECT_TRUE(confirm("00 08 8394c8f03e515708 0f 04 01020304 10 02 0a0b", sender::server, retried));
+  EXPECT_FALSE(confirm("00 08 8394c8f03e515708 0f 04 01020304 10 02 0a0c", sender::server, retried));
+  EXPECT_FALSE(confirm("00 08 8394c8f03e515708 0f 04 01020304", sender::server, retried)) << "a Retry was";
 }
 
 void expect_sound(byte_view in, sender from) {

@@ -88,5 +88,16 @@ TEST(version, reserves_the_pattern_whatever_the_high_halves) {
   }
 }
 
+TEST(version, is_found_in_a_list_and_chosen_by_our_own_order) {  // RFC 9000 6.2
+  const std::uint8_t list[] = {0x0a, 0x1a, 0x2a, 0x3a, 0x00, 0x00, 0x00, 0x01, 0x6b, 0x33, 0x43, 0xcf, 0x00};
+  EXPECT_TRUE(lists_version(list, version_1));
+  EXPECT_FALSE(lists_version(list, 0x00000100)) << "not across two entries";
+  EXPECT_FALSE(lists_version({}, version_1));
+  const version_number ours[] = {version_2, version_1};
+  EXPECT_EQ(choose_version(list, ours), version_2);
+  EXPECT_EQ(choose_version(base::byte_view(list).first(8), ours), version_1);
+  EXPECT_EQ(choose_version(base::byte_view(list).first(4), ours), negotiation_version);
+}
+
 }  // namespace
 }  // namespace millrace::quic::wire
