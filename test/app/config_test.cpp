@@ -175,7 +175,19 @@ TEST(config, what_is_not_toml_is_told_at_its_place) {
   EXPECT_EQ(refusal("srmp-port = \n").rfind("a.toml:1:", 0), 0u) << refusal("srmp-port = \n");
   EXPECT_EQ(refusal("\n\n[limits\n").rfind("a.toml:3:", 0), 0u);
   EXPECT_EQ(refusal("echo-port = 1\necho-port = 2\n").rfind("a.toml:2:", 0), 0u);
+  EXPECT_EQ(refusal("a.+b = 1").rfind("a.toml:1:", 0), 0u);  // toml++ itself takes that for impossible
   EXPECT_EQ(refusal(std::string_view("\xFF\xFE=1", 4)).rfind("a.toml:1:", 0), 0u);
+}
+
+TEST(config, letters_of_other_alphabets_stand_in_comments_alone) {
+  EXPECT_EQ(refusal("echo-port = 7 # \xC3\xA9\xC9\x9B \"\nsrmp-port = 8 # '\xC3\xA9"), "taken");
+  EXPECT_EQ(refusal("\xEF\xBB\xBF"
+                    "echo-port = 7"),
+            "taken");
+  EXPECT_EQ(refusal("echo-port = 7\na\xC9\x9B = 1"),
+            "a.toml:2:2: a character that is not ASCII stands outside of a comment");
+  EXPECT_EQ(refusal("idle = \"#\xC3\xA9\"").rfind("a.toml:1:10: a character", 0), 0u);
+  EXPECT_EQ(refusal("idle = \"\\\"#\xC3\xA9\"").rfind("a.toml:1:12: a character", 0), 0u);
 }
 
 TEST(config, unknown_keys_are_refused_with_the_nearest_name) {
