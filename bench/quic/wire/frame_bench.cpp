@@ -1,11 +1,13 @@
-// Frames: a client's Initial as browsers fill it, ACKs of few and many ranges, transport parameters.
+// Frames: a client's Initial as browsers fill it, 1-RTT packets of one and of two buffers, ACKs of few and many ranges,
+// STREAM, transport parameters.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "quic/wire/frame_walker.hpp"
+#include "quic/wire/ack_ranges.hpp"
+#include "quic/wire/frame_segments.hpp"
 #include "quic/wire/transport_parameters.hpp"
 #include "support/raw_limits.hpp"
 
@@ -91,6 +93,110 @@ void s2_ack_decode(benchmark::State& state) {
 }
 
 void copy_8(benchmark::State& state) { raw_limit::copy(state, s2_ack.size()); }
+
+// S2's STREAM frame: stream 4, offset 0 which is written, 256 bytes behind their length.
+constexpr std::array<std::uint8_t, 5> s2_stream_start = {0x0e, 0x04, 0x00, 0x41, 0x00};
+constexpr std::size_t s2_stream_data = 256;
+
+// The payload stays where it lies, for the cipher to read it there: its header is all there is to write.
+void s2_stream_encode_header(benchmark::State& state) {
+  stream_header h{.stream_id = 4, .size = s2_stream_data, .has_offset = true};
+  std::array<std::uint8_t, 64> room{};
+  base::byte_writer first(room);
+  if (!emit(first, h) || !std::ranges::equal(first.written(), s2_stream_start))
+    state.SkipWithError("not the published bytes");
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(h);
+    base::byte_writer out(room);
+    benchmark::DoNotOptimize(emit(out, h));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void s2_stream_encode_copy(benchmark::State& state) {
+  const std::vector<std::uint8_t> data(s2_stream_data, 0x5A);
+  stream_frame f{.stream_id = 4, .data = data, .has_offset = true};
+  std::vector<std::uint8_t> room(512);
+  base::byte_writer first(room);
+  if (!emit(first, f) || first.size() != s2_stream_start.size() + s2_stream_data ||
+      !std::ranges::equal(first.written().first(s2_stream_start.size()), s2_stream_start))
+    state.SkipWithError("not the published bytes");
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(f);
+    base::byte_writer out(room);
+    benchmark::DoNotOptimize(emit(out, f));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void copy_5(benchmark::State& state) { raw_limit::copy(state, s2_stream_start.size()); }
+void copy_261(benchmark::State& state) { raw_limit::copy(state, s2_stream_start.size() + s2_stream_data); }
+
+// What most packets of a transfer hold: an ACK, and a STREAM frame that fills the rest of 1162 bytes.
+std::vector<std::uint8_t> one_rtt_payload() {
+  std::vector<std::uint8_t> out(1162, 0x5A);
+  base::byte_writer to(out);
+  if (!emit(to, ack_to_send{.ranges = s2_ranges, .delay = 10}) ||
+      !emit(to, stream_header{.stream_id = 4, .offset = 1'000'000, .has_length = false}))
+    std::abort();
+  return out;
+}
+
+struct stream_bytes : frame_visitor {
+  using frame_visitor::on;
+  std::uint64_t acked = 0;
+  std::uint64_t end = 0;
+  bool on(const ack_frame& f) noexcept {
+    ack_range_reader reader(f);
+    packet_range range;
+    while (reader.next(range)) acked += range.largest - range.smallest + 1;
+    return true;
+  }
+  bool on(const stream_frame& f) noexcept {
+    end = f.offset + f.data.size();
+    return true;
+  }
+};
+
+void walk_one_rtt(benchmark::State& state) {
+  const std::vector<std::uint8_t> payload = one_rtt_payload();
+  for (auto _ : state) {
+    stream_bytes visitor;
+    benchmark::DoNotOptimize(walk_frames(payload, frame_rules(packet_type::one_rtt, sender::client), visitor));
+    benchmark::DoNotOptimize(visitor);
+  }
+}
+
+// The same payload in two buffers: the STREAM frame lies across.
+void walk_one_rtt_segments(benchmark::State& state) {
+  const std::vector<std::uint8_t> payload = one_rtt_payload();
+  const base::byte_view all(payload);
+  const std::array<base::byte_view, 2> parts = {all.first(600), all.subspan(600)};
+  for (auto _ : state) {
+    stream_bytes visitor;
+    benchmark::DoNotOptimize(
+        walk_frames(base::segments(parts), frame_rules(packet_type::one_rtt, sender::client), visitor));
+    benchmark::DoNotOptimize(visitor);
+  }
+}
+
+// The bytes in front of the data.
+void copy_header(benchmark::State& state) { raw_limit::copy(state, 14); }
+
+// A packet number that follows the largest, and one after every gap of one packet, which pushes out the oldest range.
+void add_packet(benchmark::State& state) {
+  const std::uint64_t step = static_cast<std::uint64_t>(state.range(0));
+  ack_ranges<> set;
+  std::uint64_t number = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(number += step);
+    benchmark::DoNotOptimize(set.add(number));
+  }
+}
+
+void store_number(benchmark::State& state) { raw_limit::store_each(state, 1, 8); }
 
 std::vector<packet_range> ranges(std::size_t count) {
   std::vector<packet_range> out;
@@ -192,6 +298,18 @@ BENCHMARK(s2_ack_encode);
 BENCHMARK(copy_8)->Name("s2_ack_encode__limit_memcpy");
 BENCHMARK(s2_ack_decode);
 BENCHMARK(copy_8)->Name("s2_ack_decode__limit_memcpy");
+BENCHMARK(s2_stream_encode_header);
+BENCHMARK(copy_5)->Name("s2_stream_encode_header__limit_memcpy");
+BENCHMARK(s2_stream_encode_copy);
+BENCHMARK(copy_261)->Name("s2_stream_encode_copy__limit_memcpy");
+BENCHMARK(walk_one_rtt)->Name("quic_walk_1_rtt");
+BENCHMARK(copy_header)->Name("quic_walk_1_rtt__limit_memcpy");
+BENCHMARK(walk_one_rtt_segments)->Name("quic_walk_1_rtt_two_segments");
+BENCHMARK(copy_header)->Name("quic_walk_1_rtt_two_segments__limit_memcpy");
+BENCHMARK(add_packet)->Name("quic_ack_ranges_add/in_order")->Arg(1);
+BENCHMARK(store_number)->Name("quic_ack_ranges_add__limit_store/in_order")->Arg(1);
+BENCHMARK(add_packet)->Name("quic_ack_ranges_add/gaps")->Arg(2);
+BENCHMARK(store_number)->Name("quic_ack_ranges_add__limit_store/gaps")->Arg(2);
 BENCHMARK(emit_parameters)->Name("quic_emit_transport_parameters");
 BENCHMARK(parse_parameters)->Name("quic_parse_transport_parameters");
 
