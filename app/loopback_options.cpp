@@ -28,7 +28,6 @@ constexpr std::uint32_t most_stream_bytes = 1u << 30;
 constexpr double longest_delay_ms = 10'000;
 
 constexpr unsigned of(loopback_workload workload) noexcept { return 1u << static_cast<unsigned>(workload); }
-constexpr unsigned io = of(loopback_workload::io);
 constexpr unsigned echo = of(loopback_workload::srmp_echo);
 constexpr unsigned stream = of(loopback_workload::srmp_stream);
 

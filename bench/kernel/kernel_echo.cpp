@@ -271,6 +271,7 @@ int main(int argc, char** argv) {
   std::size_t mtu = 1500;
   std::uint16_t streams = 64;
   settings.connections = 4;
+  settings.timeout_ns = 10'000'000'000;  // a busy machine may take the CPU away for long
   CLI::App options("SRMP echo over the kernel's UDP sockets on 127.0.0.1");
   options.add_option("--connections", settings.connections)->check(CLI::Range(1, 256))->capture_default_str();
   options.add_option("--streams", streams, "requests in flight of one")
