@@ -99,11 +99,11 @@ void add_load(CLI::App& options, loopback_options& out) {
   options.add_option("--connections", out.connections, "connections of the client")
       ->check(CLI::Range(1, int{loadgen::max_load_connections}))
       ->type_name("N")
-      ->default_str("srmp-echo: 4, srmp-stream: 1");
+      ->default_str("srmp-echo: 4, filled 32; srmp-stream: 1");
   options.add_option("--streams", out.streams, "requests, or streams, in flight of one connection")
       ->check(CLI::Range(1, int{loadgen::max_load_window}))
       ->type_name("N")
-      ->default_str("srmp-echo: 64, srmp-stream: 1");
+      ->default_str("srmp-echo: 64, filled 255; srmp-stream: 1");
   options
       .add_option("--method", out.method, "call this rpc method with JSON arguments, e.g. Echo, instead of raw frames")
       ->type_name("NAME");
@@ -167,8 +167,9 @@ outcome settle(const CLI::App& options, loopback_options& out) {
       return check_size("--size", out.size, loadgen::min_frame_size, loadgen::max_frame_size);
     case loopback_workload::srmp_echo:
       if (!sized) out.size = echo_payload;
-      if (out.connections == 0) out.connections = 4;
-      if (out.streams == 0) out.streams = 64;
+      // Filled datagrams hold some 46 messages: a window of a few bursts of them is thousands of messages.
+      if (out.connections == 0) out.connections = out.fill ? 32 : 4;
+      if (out.streams == 0) out.streams = out.fill ? 255 : 64;
       return check_size("--size", out.size, 0, loadgen::max_load_size);
     case loopback_workload::srmp_stream:
       if (!sized) out.size = stream_bytes;

@@ -10,9 +10,10 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RELEASE = ['-Dbuildtype=release', '-Db_sanitize=none']
-# -O1 and line tables alone: half the time to compile of -O2 -g, and as good a report. Assertions stay on.
+# One build for all that checks: another compiler, both sanitizers, fuzzers. -O1 and line tables alone: half the time to
+# compile of -O2 -g, and as good a report. Assertions stay on. b_lundef: the sanitizers' symbols come with main programs.
 CHECKED = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Dcpp_args=-g1', '-Db_sanitize=address,undefined',
-           '-Dbench=disabled']
+           '-Db_lundef=false', '-Dfuzz=enabled', '-Dbench=disabled', '-Dwerror=true']
 COMPILE_TIMEOUT_S = 1800
 
 
@@ -106,9 +107,12 @@ def configure(build, options, compiler=None):
     return f'meson setup failed in {os.path.relpath(build, ROOT)}'
 
 
-def configure_fuzz(build):
-    # b_lundef: the sanitizers' symbols come with the fuzzer's main program.
-    return configure(build, CHECKED + ['-Dfuzz=enabled', '-Db_lundef=false'], compiler='clang++-19')
+def checked_directory():
+    return os.path.join(ROOT, 'build-checked')
+
+
+def configure_checked(build):
+    return configure(build, CHECKED, compiler='clang++-19')
 
 
 def compile_targets(build, targets=()):
