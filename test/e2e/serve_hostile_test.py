@@ -22,7 +22,7 @@ BOX4, BOX6, KERNEL4, KERNEL6 = netns.BOX_IP4, netns.BOX_IP6, netns.KERNEL_IP4, n
 EVIL_MAC = bytes.fromhex('02000000e011')
 BROADCAST = b'\xff' * 6
 ZERO_MAC = bytes(6)
-PORT = 40000
+PORT = 20000  # below those the kernel gives to sockets that ask for none
 FLOOD = 20_000
 # What the kernel's own talk of itself (listener reports, questions about others) may add to.
 NOISE = {'l2_not_for_us', 'ndp_not_for_us', 'ip_not_for_us', 'arp_not_for_us'}
