@@ -37,7 +37,7 @@ T must(base::result<T> made) {
 }
 
 mem::packet_pool& pool() {
-  static mem::packet_pool made = must(mem::packet_pool::make({.name = "bench", .packets = 16383}));
+  static mem::packet_pool made = must(mem::packet_pool::make({.name = "bench_loop", .packets = 16383}));
   return made;
 }
 
