@@ -320,10 +320,13 @@ class config_reader {
   }
 };
 
-// The first character outside of ASCII and of comments. No key or value of ours has one, and toml++ 3.3 is undefined on
-// some of them ("a\u025B = 1"): they never reach it.
-std::optional<toml::source_position> find_foreign(std::string_view text) {
+// The first character outside of ASCII and of comments, or the dot that makes a dotted key too deep. No key or value of
+// ours has such. toml++ 3.3 is undefined on some of the former ("a\u025B = 1") and takes each part of a key for a table
+// in a table, by recursion: they never reach it.
+constexpr unsigned most_dots = 64;  // of a line, outside of strings
+std::optional<toml::source_position> find_foreign(std::string_view text, bool& too_deep) {
   toml::source_position at{1, 1};
+  unsigned dots = 0;
   char quote = 0;  // of the string that we are in
   bool comment = false;
   bool escaped = false;
@@ -334,6 +337,7 @@ std::optional<toml::source_position> find_foreign(std::string_view text) {
       at.column = 1;
       comment = escaped = false;
       quote = 0;
+      dots = 0;
       continue;
     }
     if (!comment) {
@@ -345,6 +349,9 @@ std::optional<toml::source_position> find_foreign(std::string_view text) {
         if (c == quote) quote = 0;
       } else if (c == '"' || c == '\'') {
         quote = c;
+      } else if (c == '.' && ++dots > most_dots) {
+        too_deep = true;
+        return at;
       } else {
         comment = c == '#';
       }
@@ -357,10 +364,12 @@ std::optional<toml::source_position> find_foreign(std::string_view text) {
 }  // namespace
 
 base::result<config_read> parse_config(std::string_view text, const std::string& name) {
-  if (const auto at = find_foreign(text))
-    return failure{
-        fmt::format("{}:{}:{}: a character that is not ASCII stands outside of a comment", name, at->line, at->column),
-        "", true};
+  bool too_deep = false;
+  if (const auto at = find_foreign(text, too_deep))
+    return failure{fmt::format("{}:{}:{}: {}", name, at->line, at->column,
+                               too_deep ? "more dots in one line than any key of ours has"
+                                        : "a character that is not ASCII stands outside of a comment"),
+                   "", true};
   try {
     const toml::table root = toml::parse(text, name);
     config_reader reader(name);

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <deque>
 #include <optional>
-#include <thread>
 
 #include "app/build_info.hpp"
 #include "app/engine_run.hpp"
@@ -203,7 +202,7 @@ base::result<env::eal> start(const invocation& call, const fwd_options& options)
     wish.default_args = std::move(loopback.value());
   }
   const unsigned ports = expected_ports(call.eal_args.empty() ? wish.default_args : call.eal_args);
-  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned workers = expected_lcores(call);
   wish.memory_bytes =
       mem::estimated_bytes(port::expected_pool(ports, workers, options.plan, port::largest_ring_frame(call.eal_args)));
   return start_eal(call, wish);

@@ -270,7 +270,7 @@ base::result<env::eal> start_environment(const invocation& call, const load_opti
     return failure{"load: there is no port to send from", "millrace @af_packet -- load ... (docs/drivers.md)", true};
   eal_wish wish;
   wish.verbose = options.common.verbose;
-  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned workers = expected_lcores(call);
   wish.memory_bytes =
       mem::estimated_bytes(port::expected_pool(1, workers, options.plan, port::largest_ring_frame(call.eal_args)));
   return start_eal(call, wish);

@@ -2,7 +2,6 @@
 #include "app/loopback.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "app/loopback_ends.hpp"
 #include "app/ring_pair.hpp"
@@ -22,7 +21,7 @@ base::result<env::eal> start(const invocation& call, const loopback_options& opt
            word.starts_with("--block") || word == "--no-pci" || word.starts_with("--vdev");
   };
   if (std::ranges::none_of(call.eal_args, names_devices)) wish.role_args = {"--no-pci"};
-  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned workers = expected_lcores(call);
   wish.memory_bytes = expected_bytes(
       options.workload == loopback_workload::io ? io_wish(options, workers) : srmp_wish(options, workers), workers);
   return start_eal(call, wish);

@@ -22,7 +22,12 @@ base::ip_address address(unsigned last) { return base::ip_address::parse("198.18
 // Nobody else is on these rings: addresses are ours at once, and nothing is announced.
 net::host_config host_of(const loopback_options& options, std::uint8_t last) {
   net::host_config host;
-  host.mac = {{0x02, 0, 0, 0, 0, last}};  // locally administered
+  const std::uint8_t other = last == 1 ? 2 : 1;
+  const auto mac = [](std::uint8_t of) {
+    return net::wire::mac_address{{0x02, 0, 0, 0, 0, of}};
+  };  // locally administered
+  host.mac = mac(last);
+  host.neighbours = {{address(other), mac(other)}};  // known: a wire may be slower than any patience with ARP
   host.mtu = options.mtu;
   host.addresses = {{address(last), 24}};
   host.link_local = false;

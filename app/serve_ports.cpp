@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
-#include "env/cpu_list.hpp"
+#include "app/startup.hpp"
 #include "env/eal_args.hpp"
 #include "env/text_file.hpp"
 #include "port/packet_socket.hpp"
@@ -99,13 +98,7 @@ port::plan_request make_wish(const serve_config& config, std::size_t loops) {
 }
 
 std::size_t expected_workers(const env::eal_vector& given) {
-  std::size_t lcores = std::max(1u, std::thread::hardware_concurrency());
-  if (const auto list = given.value("-l"))
-    lcores = env::parse_cpu_list(*list).value_or(env::cpu_list{}).size();
-  else if (const auto mask = given.value("-c"))
-    lcores = env::parse_cpu_mask(*mask).value_or(env::cpu_list{}).size();
-  else if (const auto map = given.value("--lcores"))
-    lcores = env::parse_lcore_map(*map).value_or(env::lcore_map{}).lcores.size();
+  const std::size_t lcores = expected_lcores(given);
   return lcores > 1 ? lcores - 1 : 1;
 }
 

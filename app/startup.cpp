@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "app/command_line.hpp"
 #include "env/eal_complete.hpp"
@@ -13,6 +15,17 @@
 #include "env/runtime_dir.hpp"
 
 namespace millrace::app {
+
+unsigned expected_lcores(const env::eal_vector& given) {
+  if (const auto chosen = env::chosen_lcores(given))
+    return static_cast<unsigned>(std::max<std::size_t>(1, chosen->lcores.size()));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+unsigned expected_lcores(const invocation& call) {
+  const auto given = env::eal_vector::parse(call.eal_args);
+  return given ? expected_lcores(given.value()) : 1;
+}
 
 base::outcome raise_descriptor_limit() {
   constexpr rlim_t needed = 64;

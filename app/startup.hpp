@@ -6,6 +6,7 @@
 #include "app/role.hpp"
 #include "base/result.hpp"
 #include "env/eal.hpp"
+#include "env/eal_args.hpp"
 
 namespace millrace::app {
 
@@ -15,6 +16,10 @@ struct eal_wish {
   std::vector<std::string> role_args;     // always added, e.g. --vdev=net_pcap0,rx_pcap=FILE
   bool verbose = false;                   // print the effective vector
 };
+
+// How many lcores EAL will have by these arguments; by this machine's CPUs where they say nothing. At least 1.
+unsigned expected_lcores(const env::eal_vector& given);
+unsigned expected_lcores(const invocation& call);
 
 // Lets this process open as many files as it may. A failure when that is too few: EAL ends the process when it cannot
 // open a pipe, and every port and thread opens some.

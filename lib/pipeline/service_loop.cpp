@@ -153,8 +153,10 @@ void service_loop::judge(way& w, std::uint64_t now_ns) noexcept {
       const auto service = static_cast<std::uint8_t>(service_at_[to.udp.local.port] - 1);
       mixed_ |= service != service_of_[0] && arrived_ != 0;
       service_of_[arrived_++] = service;
-      // A payload that was put together lies in the host until it sees the next packet.
-      if (to.udp.reassembled) hand_over(now_ns);
+      // A payload that was put together lies in the host until it sees the next packet; one of a chain lies in scratch_
+      // until that is used again.
+      if (to.udp.reassembled || frame.data() == scratch_.data()) [[unlikely]]
+        hand_over(now_ns);
     } else if (answer.what == net::rx_what::drop) {
       rx_.drop(i, answer.why, counters_.drops);
     } else {

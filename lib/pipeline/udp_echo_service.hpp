@@ -2,7 +2,8 @@
 //
 // Shape    a udp_service; payloads of any size, empty ones too.
 // Rules    RFC 862 itself forbids nothing, and two echo servers that are made to believe in each other would talk for
-//          ever: a datagram from a well-known port (below 1024) is not answered (no_service), nor one that cannot be.
+//          ever: a datagram from a well-known port (below 1024), or from the very port it is for, is not answered
+//          (no_service), nor one that cannot be. Two on different ports above that are the operator's to keep apart.
 // Threads  one lcore; counters may be read from anywhere. Tests  test/pipeline/service_loop_test.cpp
 #pragma once
 
@@ -18,7 +19,8 @@ class udp_echo_service final : public udp_service {
  public:
   void on_datagrams(std::span<const udp_arrival> arrivals, service_turn& turn) noexcept override {
     for (const udp_arrival& one : arrivals) {
-      if (one.udp.remote.port < first_free_port || one.udp.broadcast) {
+      const std::uint16_t from = one.udp.remote.port;
+      if (from < first_free_port || from == one.udp.local.port || one.udp.broadcast) {
         turn.refuse(stats::drop_reason::no_service);
         continue;
       }

@@ -179,6 +179,14 @@ TEST(config, what_is_not_toml_is_told_at_its_place) {
   EXPECT_EQ(refusal(std::string_view("\xFF\xFE=1", 4)).rfind("a.toml:1:", 0), 0u);
 }
 
+TEST(config, a_key_of_very_many_parts_is_refused_before_anything_recurses) {
+  std::string key = "a";
+  for (int i = 0; i < 50000; ++i) key += ".a";
+  EXPECT_EQ(refusal("echo-port = 7\n" + key + " = 1").rfind("a.toml:2:130: more dots", 0), 0u);
+  EXPECT_EQ(refusal("# " + key), "taken");
+  EXPECT_EQ(refusal("idle = \"" + key + "\"").find("more dots"), std::string::npos);
+}
+
 TEST(config, letters_of_other_alphabets_stand_in_comments_alone) {
   EXPECT_EQ(refusal("echo-port = 7 # \xC3\xA9\xC9\x9B \"\nsrmp-port = 8 # '\xC3\xA9"), "taken");
   EXPECT_EQ(refusal("\xEF\xBB\xBF"

@@ -158,6 +158,36 @@ TEST(service_loop, answers_over_both_families_and_of_every_size) {
   ends.expect_balance();
 }
 
+// Drivers hand over what is longer than a buffer in pieces; each datagram of such a burst is its sender's.
+TEST(service_loop, chains_of_one_burst_are_not_mixed_up) {
+  two_ends ends;
+  udp_echo_service echo;
+  ASSERT_TRUE(ends.server->open(echo_port, echo));
+  ends.say("198.18.0.1", echo_port, {0});
+  ends.turns(8);
+  ends.says.heard.clear();
+  for (std::uint8_t i = 0; i < 4; ++i) ends.say("198.18.0.1", echo_port, bytes(1000, i));
+  std::array<udp_output*, 1> outputs{&ends.client->output(0)};
+  service_turn sends{1, outputs, ends.client->counters().drops};
+  ends.says.on_time(sends);
+  (void)ends.client->output(0).transmit();
+  buf::burst whole;  // out of the wire, cut in two, and in again
+  ASSERT_EQ(port::rx_burst(ends.cable.first(), 0, whole, 32), 4u);
+  buf::burst chains;
+  for (unsigned i = 0; i < 4; ++i) {
+    const base::byte_view frame = whole.first(i);
+    buf::packet head = test::packet_of(*ends.pool, frame.first(500));
+    buf::packet tail = test::packet_of(*ends.pool, frame.subspan(500));
+    ASSERT_TRUE(head.append_chain(tail));
+    ASSERT_TRUE(chains.push(std::move(head)));
+  }
+  whole.free_all();
+  ASSERT_EQ(port::tx_burst(ends.cable.second(), 0, chains), 4u);
+  ends.turns(8);
+  ASSERT_EQ(ends.says.heard.size(), 4u);
+  for (std::uint8_t i = 0; i < 4; ++i) EXPECT_EQ(ends.says.heard[i].payload, bytes(1000, i));
+}
+
 TEST(service_loop, a_burst_for_several_services_is_handed_over_by_service) {
   two_ends ends;
   udp_echo_service echo;
@@ -254,6 +284,11 @@ TEST(service_loop, nobody_who_cannot_be_answered_is) {
   ends.turns(8);
   EXPECT_EQ(echo.echoed(), 0u);
   EXPECT_EQ(ends.server->total().dropped(drop_reason::no_service), 1u);
+  ASSERT_TRUE(ends.server->open(7777, echo));
+  ends.says.from.local.port = 7777;  // the same service of somebody else
+  ends.say("198.18.0.1", 7777, {1});
+  ends.turns(8);
+  EXPECT_EQ(echo.echoed(), 0u);
   ends.expect_balance();
 }
 
