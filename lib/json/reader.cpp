@@ -55,7 +55,7 @@ bool is_too_large(std::string_view text) noexcept {
     const char* begin = text.data() + mantissa + (text[mantissa + 1] == '+' ? 2 : 1);
     if (std::from_chars(begin, text.data() + text.size(), exponent).ec != std::errc()) return *begin != '-';
   }
-  return static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) > -exponent;
+  return exponent > static_cast<std::int64_t>(first) - static_cast<std::int64_t>(point);  // -exponent may not be
 }
 
 class relay {

@@ -93,8 +93,9 @@ TEST(reader, tells_too_large_from_too_near_to_zero) {
   for (const std::string& text : {std::string("1e400"), std::string("-1e309"), std::string("9e308"), "1" + zeros,
                                   "1" + zeros + ".5", "0." + zeros + "1e750", std::string("1e99999999999999999999")})
     EXPECT_EQ(read(text).result.code, read_errc::bad_number) << text;
-  for (const std::string& text : {std::string("1e-400"), "0." + zeros + "1", "0." + zeros + "1e30",
-                                  std::string("1e-99999999999999999999"), std::string("0.001e-380")})
+  for (const std::string& text :
+       {std::string("1e-400"), "0." + zeros + "1", "0." + zeros + "1e30", std::string("1e-99999999999999999999"),
+        std::string("0.001e-380"), std::string("1e-9223372036854775808")})
     EXPECT_EQ(read(text).said, "d:0 ") << text;
   EXPECT_EQ(read("-1e-400").said, "d:-0 ");
   EXPECT_EQ(read("4.9e-324").said, "d:5e-324 ");
