@@ -93,7 +93,7 @@ class Gate(unittest.TestCase):
                 ('s2_packet_processing_simulation', 10), ('s2_ack_encode', 10), ('s2_varint_encode', 10),
                 ('fwd_parse/mixed_full/size:91', 10), ('crypto_seal/bytes:64', 10), ('net_decode_fast_mix', 10),
                 ('quic_open_initial_1200/keys:0', 10), ('s2_poolallocator/16', 20), ('s2_block_memory_pool/1024', 20),
-                ('s2_mixed_alloc_free_drawn', 20), ('s2_mixed_pattern', 20), ('packet_pool_bulk/32', 20),
+                ('s2_multi_thread_alloc_as_published', 50), ('s2_multi_thread_alloc', 20), ('s2_mixed_alloc_free_drawn', 20), ('s2_mixed_pattern', 20), ('packet_pool_bulk/32', 20),
                 ('object_pool_handle', 20), ('s2_chain_growth/4096', 15), ('s1_4_2_stream_64k/1048576', 15),
                 ('loadgen_fill/srmp/size:91', 15), ('crypto_expand_label/sha_ni:1', 15)):
             self.assertEqual(bench_report.category_of(name)[1], threshold, name)
