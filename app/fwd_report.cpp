@@ -158,16 +158,18 @@ fwd_window read_window(const pipeline::engine& engine, const std::vector<figures
   return window;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::deque<port::port>& ports) {
-  port::port_stats sum;
-  for (const port::port& p : ports) {
-    const port::port_stats one = p.stats();
-    sum.rx_missed += one.rx_missed;
-    sum.rx_errors += one.rx_errors;
-    sum.rx_no_mbuf += one.rx_no_mbuf;
-    // A ring counts what it refused as errors; the engine has counted that already.
-    if (!p.facts().is_software_ring()) sum.tx_errors += one.tx_errors;
-  }
+namespace {
+
+void add_errors(const port::port& p, port::port_stats& sum) {
+  const port::port_stats one = p.stats();
+  sum.rx_missed += one.rx_missed;
+  sum.rx_errors += one.rx_errors;
+  sum.rx_no_mbuf += one.rx_no_mbuf;
+  // A ring counts what it refused as errors; its loop has counted that already.
+  if (!p.facts().is_software_ring()) sum.tx_errors += one.tx_errors;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> named(const port::port_stats& sum) {
   std::vector<std::pair<std::string, std::uint64_t>> found;
   const auto note = [&](const char* kind, std::uint64_t n) {
     if (n != 0) found.emplace_back(kind, n);
@@ -177,6 +179,20 @@ std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::dequ
   note("rx_no_mbuf", sum.rx_no_mbuf);
   note("tx_errors", sum.tx_errors);
   return found;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::deque<port::port>& ports) {
+  port::port_stats sum;
+  for (const port::port& p : ports) add_errors(p, sum);
+  return named(sum);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const port::port& one) {
+  port::port_stats sum;
+  add_errors(one, sum);
+  return named(sum);
 }
 
 std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool) {
@@ -210,6 +226,12 @@ std::string summary_text(std::string_view title, const fwd_end& end) {
   if (end.total[count::ungenerated_pkts] != 0)
     fmt::format_to(out, "  not made  {} packets, the pool was empty\n", end.total[count::ungenerated_pkts]);
   for (const auto& [kind, n] : end.driver_errors) fmt::format_to(out, "  driver    {} {}\n", kind, n);
+  const char* separator = "  errors    ";
+  for (const auto& [kind, n] : end.service_errors) {
+    fmt::format_to(out, "{}{} {}", separator, kind, n);
+    separator = ", ";
+  }
+  if (!end.service_errors.empty()) text += '\n';
   for (const port_end& p : end.ports)
     fmt::format_to(
         out, "  port      {}: received {}, sent {}, missed {}, errors {}, without buffer {} (driver's counts)\n",
@@ -239,6 +261,7 @@ void fill_result(const fwd_end& end, run_result& out) {
   out.rate.mpps = per(through.packets, w.seconds) / 1e6;
   out.rate.gbps = 8 * per(through.bytes, w.seconds) / 1e9;
   for (const auto& [kind, n] : end.driver_errors) out.add_error(kind, n);
+  for (const auto& [kind, n] : end.service_errors) out.add_error(kind, n);
   if (end.total[count::ungenerated_pkts] != 0) out.add_error("ungenerated", end.total[count::ungenerated_pkts]);
   for (std::size_t i = 0; i < out.drops.size(); ++i) out.drops[i] += end.total.drops[i];
   out.conservation = {.rx = end.total[count::rx_pkts],

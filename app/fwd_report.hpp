@@ -49,15 +49,17 @@ struct port_end {
 };
 
 struct fwd_end {
-  fwd_window window;                                                 // the measured time: from start to stop
-  pipeline::figures total;                                           // with seeds and what was drained
-  pool_reading pool;                                                 // after everything was closed
-  std::vector<std::pair<std::string, std::uint64_t>> driver_errors;  // what only drivers see, by kind
+  fwd_window window;                                                       // the measured time: from start to stop
+  pipeline::figures total;                                                 // with seeds and what was drained
+  pool_reading pool;                                                       // after everything was closed
+  std::vector<std::pair<std::string, std::uint64_t>> driver_errors;        // what only drivers see, by kind
+  std::vector<std::pair<std::string, std::uint64_t>> service_errors = {};  // what the services count, by kind
   std::vector<port_end> ports;
 };
 
 // What only drivers see, by kind; zeroes are left out.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const std::deque<port::port>& ports);
+[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> driver_errors(const port::port& one);
 [[nodiscard]] std::string period_text(double at_s, const fwd_window& period, const pool_reading& pool);
 [[nodiscard]] std::string summary_text(std::string_view title, const fwd_end& end);
 // All but role, build and workload.

@@ -226,15 +226,8 @@ fwd_end finish(load_run& run, double seconds) {
     end.window.lcores.push_back({one.lcore, pipeline::read(one.loop->counters())});
     end.total += one.loop->total();
   }
-  const port::port_stats driver = run.port->stats();
-  const auto note = [&](const char* kind, std::uint64_t n) {
-    if (n != 0) end.driver_errors.emplace_back(kind, n);
-  };
-  note("rx_missed", driver.rx_missed);
-  note("rx_errors", driver.rx_errors);
-  note("rx_no_mbuf", driver.rx_no_mbuf);
-  if (!run.port->facts().is_software_ring()) note("tx_errors", driver.tx_errors);
-  end.ports.push_back({run.port->facts().name, driver});
+  end.driver_errors = driver_errors(*run.port);
+  end.ports.push_back({run.port->facts().name, run.port->stats()});
   run.loops.clear();
   run.port.reset();
   const std::uint32_t in_use = run.pool->sample();
@@ -260,7 +253,8 @@ int conclude(load_run& run, const fwd_end& packets, const load_end& messages, bo
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(packets); !broken.empty()) return report({broken, "", false});
-  if (const std::string failed = load_failure(messages); !failed.empty() && !stop_requested())
+  const std::uint64_t unroutable = packets.total.dropped(stats::drop_reason::no_route);
+  if (const std::string failed = load_failure(messages, unroutable); !failed.empty() && !stop_requested())
     return report({failed, "", false});
   return exit_done;
 }

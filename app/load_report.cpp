@@ -144,17 +144,21 @@ void fill_load_result(const load_end& end, run_result& out) {
     if (end.did.errors[i] != 0) out.add_error(to_string(static_cast<load_error>(i)), end.did.errors[i]);
 }
 
-std::string load_failure(const load_end& end) {
+std::string load_failure(const load_end& end, std::uint64_t unroutable) {
   const load_figures& did = end.did;
   const std::string target = to_text(end.asked.target);
   if (!did.answered && did.knocks == 0)
     return "nothing was sent to " + target + ": our address was not ours in time (is it somebody else's?)";
+  if (!did.answered && unroutable != 0)
+    return "no route leads to " + target + ": give --gateway, or an --address on its network";
   const std::string_view resolution = end.asked.target.address.family == base::ip_family::v4 ? "ARP" : "ND";
   if (!did.answered && did[load_error::unreachable] != 0)
     return fmt::format("no reply from {}: nobody answers {} for it, or for the gateway", target, resolution);
   if (!did.answered && did[load_error::icmp_error] != 0)
     return "no reply from " + target + ": ICMP says that the port is closed, or that no way leads there";
-  if (!did.answered) return "no reply from " + target + ": it was asked, and said nothing";
+  if (!did.answered)
+    return "no reply from " + target +
+           ": it was asked, and said nothing (raw frames want a server that echoes them; /Echo is a call)";
   if (did.sent != 0 && !is_one_way(end) && did.replies == 0 && did.items == 0)
     return fmt::format("no right reply from {}: {}", target, errors_text(did));
   return {};

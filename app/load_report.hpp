@@ -44,6 +44,7 @@ void add_load_workload(const loadgen::load_settings& asked, workload_parameters&
 void fill_load_result(const load_end& end, run_result& out);
 
 // Nothing was ever answered, or the target answered nothing but errors.
-[[nodiscard]] std::string load_failure(const load_end& end);
+// `unroutable`: datagrams that no route led anywhere.
+[[nodiscard]] std::string load_failure(const load_end& end, std::uint64_t unroutable = 0);
 
 }  // namespace millrace::app

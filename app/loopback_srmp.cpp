@@ -136,7 +136,7 @@ srmp_end finish(srmp_run& run, double seconds) {
   drained.counts[static_cast<std::size_t>(count::rx_pkts)] = run.pair->drain();
   drained.counts[static_cast<std::size_t>(count::held_pkts)] = drained[count::rx_pkts];
   p.total += drained;
-  p.driver_errors = run.ends->server_errors();
+  p.service_errors = run.ends->server_errors();
   for (const port::port& one : run.pair->ports()) p.ports.push_back({one.facts().name, one.stats()});
   run.ends.reset();
   run.pair->close();

@@ -179,7 +179,7 @@ serve_end finish(serve_run& run, double seconds) {
   f.total = run.server->total();
   end.messages = run.server->messages();
   f.driver_errors = driver_errors(run.ports);
-  for (const auto& [kind, n] : run.server->errors()) f.driver_errors.emplace_back(kind, n);
+  f.service_errors = run.server->errors();
   for (const port::port& p : run.ports) f.ports.push_back({p.facts().name, p.stats()});
   run.server.reset();
   run.ports.clear();

@@ -73,11 +73,11 @@ class srmp_sink {
       if (size <= allowed_) [[likely]] {
         allowed_ -= size;
       } else {
-        const std::uint64_t beyond = size - std::exchange(allowed_, 0);
-        if (!bucket_.take(now_ns_, beyond)) {
+        if (!bucket_.take(now_ns_, size - allowed_)) {
           count_.withheld.add(1);
           return;  // what is open stays open, for the next
         }
+        allowed_ = 0;
       }
     }
     const net::tx_what went =

@@ -112,6 +112,8 @@ TEST(fwd_report, fills_the_result_object) {
   run_result result;
   fwd_end end = an_end();
   end.driver_errors = {{"rx_missed", 9}};
+  end.service_errors = {{"rpc_unknown", 2}, {"srmp_withheld", 3}};
+  EXPECT_TRUE(contains(summary_text("x", end), "  errors    rpc_unknown 2, srmp_withheld 3\n"));
   set(end.total, count::ungenerated_pkts, 4);
   fill_result(end, result);
   EXPECT_EQ(result.rx.packets, 20'000'000u);
@@ -124,7 +126,7 @@ TEST(fwd_report, fills_the_result_object) {
   EXPECT_EQ(result.lcores[0].id, 3u);
   EXPECT_DOUBLE_EQ(result.lcores[0].busy_percent, 75.0);
   EXPECT_DOUBLE_EQ(*result.lcores[0].cpu_percent, 100.0);
-  ASSERT_EQ(result.errors.size(), 2u);
+  ASSERT_EQ(result.errors.size(), 4u);
   EXPECT_EQ(result.errors[0].second, 9u);
   ASSERT_EQ(result.classes.size(), 1u);
   EXPECT_EQ(result.classes[0].first, "srmp");

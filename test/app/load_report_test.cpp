@@ -104,6 +104,7 @@ TEST(load_report, fails_a_run_that_nobody_answered) {
   EXPECT_TRUE(has(load_failure(end), "our address was not ours"));
   end.did.knocks = 3;
   EXPECT_TRUE(has(load_failure(end), "no reply from 198.18.0.1:5500: it was asked"));
+  EXPECT_TRUE(has(load_failure(end, 3), "no route leads to 198.18.0.1:5500"));
   end.did.errors[static_cast<std::size_t>(load_error::icmp_error)] = 3;
   EXPECT_TRUE(has(load_failure(end), "ICMP says"));
   end.did.errors[static_cast<std::size_t>(load_error::unreachable)] = 3;
