@@ -166,7 +166,7 @@ TEST(reassembly, says_when_memory_is_out_and_recovers) {
 }
 
 TEST(reassembly, agrees_with_a_map_of_bytes) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     test::seeded random(seed);
     memory m;
@@ -185,7 +185,9 @@ TEST(reassembly, agrees_with_a_map_of_bytes) {
         ASSERT_EQ(r.runs(), reassembly::most_runs);
       std::uint64_t ready = read;
       while (ready < have.size() && have[ready]) ++ready;
-      if (r.runs() < reassembly::most_runs) ASSERT_EQ(r.readable(), ready - read);
+      if (r.runs() < reassembly::most_runs) {
+        ASSERT_EQ(r.readable(), ready - read);
+      }
       while (r.readable() != 0 && random.below(3) != 0) {
         const base::byte_view next = r.front();
         const std::size_t some = 1 + random.below(next.size());
