@@ -26,14 +26,14 @@ struct frame {
   wire::ack_frame ack;
   void make(std::span<const wire::packet_range> ranges) noexcept {
     base::byte_writer out(bytes);
-    if (!emit(out, {.ranges = ranges})) std::abort();
+    if (!wire::emit(out, {.ranges = ranges})) std::abort();
     base::byte_reader in(base::byte_view(bytes).first(out.written().size()));
     std::uint64_t type = 0;
     if (!in.varint(type) || !parse(in, static_cast<wire::frame_type>(type), ack)) std::abort();
   }
 };
 
-void keep(recovery::recovery& r, std::uint64_t now_ns) noexcept {
+void keep(loss_recovery& r, std::uint64_t now_ns) noexcept {
   if (!r.reserve(app, 1)) std::abort();
   sent_packet p;
   p.sent_ns = now_ns;
@@ -48,8 +48,8 @@ void recovery_send_and_ack(benchmark::State& state, congestion_kind kind) {
   const auto window = static_cast<std::uint64_t>(state.range(0));
   const auto each = static_cast<std::uint64_t>(state.range(1));
   sent_pool pool(1024);
-  recovery::recovery r(
-      {.kind = kind, .congestion = {.initial_window = window * 1200}, .use_ecn = false, .skip_seed = 0}, pool);
+  loss_recovery r({.kind = kind, .congestion = {.initial_window = window * 1200}, .use_ecn = false, .skip_seed = 0},
+                  pool);
   r.on_handshake_confirmed();
   nobody owner;
   std::uint64_t now_ns = second;

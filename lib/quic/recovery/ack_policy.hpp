@@ -1,15 +1,12 @@
 // quic/recovery/ack_policy.hpp - when the packets of one number space are acknowledged.
 //
 // Shape    on_packet() for each packet processed; after a receive burst (or at deadline_ns()) should_send() says
-// whether
-//          an ACK is due, so that a burst is answered by one ACK and not by sixteen. An ACK that leaves earlier with
-//          other frames counts the same: on_sent().
-//          At once: in the Initial and Handshake spaces, out of order, after a gap, with a CE mark. Else after `every`
-//          ack-eliciting packets, or when max_ack_delay is over.
-//          Fast streams: once `careful` packets came (the sender's slow start wants ACKs), the second packet does not
-//          make an ACK due yet but sets a short deadline, an eighth of a round trip and at most `most_quick_ns`; so
-//          there are about 8 to 16 ACKs a round trip however many packets that are, never fewer than one in `most`
-//          packets.
+//          whether an ACK is due, so that a burst is answered by one ACK and not by sixteen. An ACK that leaves earlier
+//          with other frames counts the same: on_sent(). At once: in the Initial and Handshake spaces, out of order,
+//          after a gap, with a CE mark. Else after `every` ack-eliciting packets, or when max_ack_delay is over. Fast
+//          streams: once `careful` packets came (the sender's slow start wants ACKs), the second packet does not make
+//          an ACK due yet but sets a short deadline, an eighth of a round trip and at most `most_quick_ns`; so there
+//          are about 8 to 16 ACKs a round trip however many packets that are, never fewer than one in `most` packets.
 // Units    ns; packets.
 // Source   RFC 9000 13.2.1, 13.2.2, 13.2.4. Tests  test/quic/recovery/ack_policy_test.cpp
 #pragma once

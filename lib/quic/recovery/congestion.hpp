@@ -1,8 +1,7 @@
 // quic/recovery/congestion.hpp - one of the congestion controllers, chosen when a path is made.
 //
 // Shape    a closed set in one object: no heap, no virtual call; an ACK costs one predicted branch. What they share
-// (the
-//          window, whether there is room, the pacing rate) stands here; what differs in their files.
+//          (the window, whether there is room, the pacing rate) stands here; what differs in their files.
 // Units    bytes, ns, bytes per second.
 // Source   RFC 9002 7. Tests  test/quic/recovery/congestion_sim_test.cpp
 #pragma once

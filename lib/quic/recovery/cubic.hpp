@@ -7,7 +7,7 @@
 // Units    the window in bytes; the curve in datagrams and seconds, as the RFC has it, in floating point: a cube root a
 //          loss, a cube an ACK.
 // Source   RFC 9438 4, RFC 9406, RFC 9002 7. Tests  test/quic/recovery/cubic_test.cpp, simulated in
-// congestion_sim_test.cpp
+//          congestion_sim_test.cpp
 #pragma once
 
 #include "quic/recovery/hystart.hpp"

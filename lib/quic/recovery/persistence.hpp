@@ -1,10 +1,9 @@
 // quic/recovery/persistence.hpp - whether the packets just lost span a time so long that the path must have changed.
 //
 // Shape    on_lost() for each packet of one detection, ascending. Two ack-eliciting packets count with all between
-// them,
-//          if nothing between was acknowledged: that shows as a step in their sequence.
+//          them, if nothing between was acknowledged: that shows as a step in their sequence.
 // Source   RFC 9002 7.6. One packet number space at a time, as 7.6.2 permits. Tests
-// test/quic/recovery/persistence_test.cpp
+//          test/quic/recovery/persistence_test.cpp
 #pragma once
 
 #include "quic/recovery/sent_packets.hpp"

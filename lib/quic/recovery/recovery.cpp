@@ -22,27 +22,26 @@ std::uint64_t backed_off(std::uint64_t ns, std::uint32_t count) noexcept { retur
 
 }  // namespace
 
-recovery::recovery(const recovery_config& config, sent_pool& pool) noexcept
+loss_recovery::loss_recovery(const recovery_config& config, sent_pool& pool) noexcept
     : spaces_{sent_packets{pool, config.most_blocks}, sent_packets{pool, config.most_blocks},
               sent_packets{pool, config.most_blocks}},
       congestion_(config.kind, config.congestion),
       ecn_(config.use_ecn),
       next_skip_(0),
       skip_state_(config.skip_seed),
-      is_server_(config.is_server),
       peer_validated_(config.is_server) {
   if (config.skip_seed != 0) next_skip_ = skipped_numbers::distance(0, next_random(skip_state_));
 }
 
 // RFC 9000 21.4: a receiver that acknowledges what it did not get cannot know which numbers were never used.
-void recovery::skip() noexcept {
+void loss_recovery::skip() noexcept {
   sent_packets& s = at(packet_space::application);
   s.on_skipped(s.largest_sent() + 1);
   next_skip_ =
       skipped_numbers::distance(congestion_.window_bytes() / congestion_.datagram_bytes(), next_random(skip_state_));
 }
 
-void recovery::on_path_changed(std::uint64_t now_ns, bool same_host) noexcept {
+void loss_recovery::on_path_changed(std::uint64_t now_ns, bool same_host) noexcept {
   sent_packets& s = at(packet_space::application);
   path_first_ = s.largest_sent() + 1;
   in_flight_ = 0;
@@ -60,15 +59,15 @@ void recovery::on_path_changed(std::uint64_t now_ns, bool same_host) noexcept {
   event_lost_ = event_spurious_ = 0;
 }
 
-void recovery::discard(packet_space space, std::uint64_t now_ns) noexcept {
+void loss_recovery::discard(packet_space space, std::uint64_t now_ns) noexcept {
   in_flight_ -= std::min(at(space).discard(), in_flight_);
   pto_count_ = 0;  // RFC 9002 6.2.2: the timer starts again
   anti_deadlock_ns_ = now_ns;
   if (space == packet_space::initial) has_handshake_keys_ = true;
 }
 
-void recovery::before_losses(packet_space space, ack_tally& tally, std::uint64_t ack_delay_ns,
-                             const wire::ecn_counts* counts) noexcept {
+void loss_recovery::before_losses(packet_space space, ack_tally& tally, std::uint64_t ack_delay_ns,
+                                  const wire::ecn_counts* counts) noexcept {
   // RFC 9002 5.1: the largest is newly acknowledged, and something that had to be acknowledged is.
   if (tally.largest_sent_ns != never_ns && tally.eliciting && is_current(space, tally.largest)) {
     tally.rtt_ns = std::max<std::uint64_t>(tally.now_ns - tally.largest_sent_ns, 1);
@@ -81,7 +80,7 @@ void recovery::before_losses(packet_space space, ack_tally& tally, std::uint64_t
   tally.congested = ecn_.on_ack({space, tally.advances, tally.marked, counts});
 }
 
-void recovery::after_losses(packet_space space, const ack_tally& tally, const loss_tally& lost) noexcept {
+void loss_recovery::after_losses(packet_space space, const ack_tally& tally, const loss_tally& lost) noexcept {
   on_losses(tally.now_ns, lost);
   if (tally.congested) congestion_.on_ce({tally.now_ns, tally.newest_sent_ns, in_flight_});  // RFC 9002 7.1
   if (tally.acked_bytes != 0 || lost.bytes != 0) {
@@ -109,7 +108,7 @@ void recovery::after_losses(packet_space space, const ack_tally& tally, const lo
   anti_deadlock_ns_ = tally.now_ns;
 }
 
-void recovery::on_losses(std::uint64_t now_ns, const loss_tally& lost) noexcept {
+void loss_recovery::on_losses(std::uint64_t now_ns, const loss_tally& lost) noexcept {
   if (lost.marked != 0) ecn_.on_lost(lost.marked);
   if (lost.packets == 0) return;
   const std::uint64_t before = congestion_.recovery_start_ns();
@@ -122,7 +121,7 @@ void recovery::on_losses(std::uint64_t now_ns, const loss_tally& lost) noexcept 
   }
 }
 
-void recovery::on_spurious(packet_space space, const sent_report& r) noexcept {
+void loss_recovery::on_spurious(packet_space space, const sent_report& r) noexcept {
   ++spurious_;
   if (!is_current(space, r.number)) return;
   // RFC 9002 6.1.1: reordering this wide is not loss on this path.
@@ -134,7 +133,7 @@ void recovery::on_spurious(packet_space space, const sent_report& r) noexcept {
   }
 }
 
-recovery_timer recovery::timer(bool amplification_limited) const noexcept {
+recovery_timer loss_recovery::timer(bool amplification_limited) const noexcept {
   recovery_timer next;
   for (std::size_t i = 0; i < packet_spaces; ++i)  // RFC 9002 A.8: losses by time come first
     if (spaces_[i].loss_ns() < next.at_ns)
@@ -163,7 +162,7 @@ recovery_timer recovery::timer(bool amplification_limited) const noexcept {
 
 // RFC 9002 6.2.4: one packet must be sent, two make up for one of them being lost. Nothing is lost by this alone, and
 // the window stays (RFC 9002 6.2).
-recovery::probe recovery::on_pto(packet_space space, std::uint64_t now_ns) noexcept {
+loss_recovery::probe loss_recovery::on_pto(packet_space space, std::uint64_t now_ns) noexcept {
   ++pto_count_;
   anti_deadlock_ns_ = now_ns;
   const bool outstanding = this->space(space).has_eliciting();

@@ -2,10 +2,10 @@
 // deadline out.
 //
 // Shape    the three packet number spaces, and for the current path its RTT, congestion controller, pacer and ECN
-// state.
-//          The connection asks budget() how much may leave, reserve()s and numbers each packet, and tells on_sent(); it
-//          hands in ACK frames and, at timer().at_ns, on_timeout(). What was acknowledged or lost comes back as tokens:
-//          owner.on_acked(packet_space, const sent_token&) and owner.on_lost(packet_space, const sent_token&).
+//          state. The connection asks budget() how much may leave, reserve()s and numbers each packet, and tells
+//          on_sent(); it hands in ACK frames and, at timer().at_ns, on_timeout(). What was acknowledged or lost comes
+//          back as tokens: owner.on_acked(packet_space, const sent_token&) and owner.on_lost(packet_space, const
+//          sent_token&).
 // Units    ns, bytes of whole packets. Time is the caller's and does not go back.
 // Owner    tokens die when the owner's call returns. The pool outlives this. The owner may not call back into it.
 // Limits   recovery_config::most_blocks of sent packets a space; see reserve().
@@ -38,7 +38,7 @@ struct recovery_timer {
   packet_space space = packet_space::application;
 };
 
-class recovery {
+class loss_recovery {
   struct ack_tally {
     std::uint64_t now_ns = 0;
     std::uint64_t largest = 0;
@@ -81,13 +81,12 @@ class recovery {
   std::uint32_t event_lost_ = 0;  // packets that the last reduction was made for
   std::uint32_t event_spurious_ = 0;
   std::uint32_t pto_count_ = 0;
-  bool is_server_;
   bool confirmed_ = false;
   bool peer_validated_;  // it knows our address to be real: RFC 9002 A.6
   bool has_handshake_keys_ = false;
 
  public:
-  recovery(const recovery_config& config, sent_pool& pool) noexcept;
+  loss_recovery(const recovery_config& config, sent_pool& pool) noexcept;
 
   // --- what the connection knows ---
   void on_handshake_keys() noexcept { has_handshake_keys_ = true; }
@@ -209,7 +208,7 @@ class recovery {
 
   template <class Owner>
   struct ack_visitor {
-    recovery& self;
+    loss_recovery& self;
     Owner& owner;
     packet_space space;
     ack_tally& tally;
@@ -238,7 +237,7 @@ class recovery {
   };
   template <class Owner>
   struct lose_visitor {
-    recovery& self;
+    loss_recovery& self;
     Owner& owner;
     packet_space space;
     void lost(const sent_report& r) noexcept {
@@ -251,7 +250,7 @@ class recovery {
     loss_tally tally;
     persistence run(rtt_.first_sample_ns(), rtt_.persistent_ns());
     struct {
-      recovery& self;
+      loss_recovery& self;
       loss_tally& tally;
       persistence& run;
       lose_visitor<Owner> common;

@@ -1,13 +1,11 @@
 // quic/recovery/sent_packets.hpp - the packets of one packet number space that may still be acknowledged or lost.
 //
 // Shape    a list of blocks of a sent_pool, oldest first. Only packets that count are kept: ack-eliciting ones and
-// those
-//          in flight; of the others the largest number is all that is known, so a receiver of a download keeps nothing.
-//          on_ack() and detect_lost() report each packet once, with its tokens, to a visitor.
+//          those in flight; of the others the largest number is all that is known, so a receiver of a download keeps
+//          nothing. on_ack() and detect_lost() report each packet once, with its tokens, to a visitor.
 // Work     on_sent() and each packet reported are O(1). An ACK walks the blocks it spans at most once, from the end
-// that
-//          is nearer; at most max_acted_ack_ranges ranges of it count, the rest is older than anything worth waiting
-//          for.
+//          that is nearer; at most max_acted_ack_ranges ranges of it count, the rest is older than anything worth
+//          waiting for.
 // Owner    tokens in a report die when the visitor returns. The pool outlives this.
 // Limits   most_blocks a space; reserve() answers no, and the connection then sends nothing that must be kept.
 // Errors   ack_fault: the peer acknowledged what was never sent, which is PROTOCOL_VIOLATION (RFC 9000 13.1, 21.4);

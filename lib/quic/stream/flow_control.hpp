@@ -2,11 +2,9 @@
 // the whole connection.
 //
 // Shape    receive_window is what we let the peer send: it counts highest offsets (RFC 9000 4.1: a byte sent again
-// costs
-//          nothing), and its limit moves only with what the application has consumed. A window that is consumed faster
-//          than twice a round trip is too small for the path and doubles, up to its cap; data that is merely received
-//          wins nothing.
-//          send_credit is what the peer lets us send. stream_count is both of that for streams.
+//          costs nothing), and its limit moves only with what the application has consumed. A window that is consumed
+//          faster than twice a round trip is too small for the path and doubles, up to its cap; data that is merely
+//          received wins nothing. send_credit is what the peer lets us send. stream_count is both of that for streams.
 // Units    bytes, streams, ns.
 // Errors   receive_window: false is FLOW_CONTROL_ERROR; stream_count: false is STREAM_LIMIT_ERROR.
 // Source   RFC 9000 4. Tests  test/quic/stream/flow_control_test.cpp

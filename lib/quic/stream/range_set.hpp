@@ -1,8 +1,7 @@
 // quic/stream/range_set.hpp - a few ranges of stream offsets, ascending, apart from each other, in fixed memory.
 //
 // Shape    add() joins what touches; remove() cuts. When there is no place for one more range, the set says so and is
-// as
-//          it was: the sender then does the safe thing (sends bytes again), it never forgets that bytes are missing.
+//          as it was: the sender then does the safe thing (sends bytes again), it never forgets that bytes are missing.
 // Limits   Capacity ranges, part of the type. Work: O(ranges).
 // Tests    test/quic/stream/range_set_test.cpp
 #pragma once

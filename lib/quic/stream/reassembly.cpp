@@ -8,7 +8,7 @@
 
 namespace millrace::quic::stream {
 
-buf::slice piece_store::copy(base::byte_view bytes, buf::slice* before) noexcept {
+buf::slice piece_store::copy(base::byte_view bytes) noexcept {
   base::byte_span room = small_.append(static_cast<std::uint16_t>(bytes.size()));
   if (room.empty()) {
     small_ = buf::packet{packets_.alloc()};
@@ -16,15 +16,19 @@ buf::slice piece_store::copy(base::byte_view bytes, buf::slice* before) noexcept
     if (room.empty()) return {};
   }
   std::copy(bytes.begin(), bytes.end(), room.begin());
-  if (before != nullptr && before->bytes().data() + before->size() == room.data()) {
-    buf::slice grown = buf::slice::of(small_, {before->bytes().data(), before->size() + room.size()});
-    if (!grown.empty())
-      *before = std::move(grown);
-    else
-      return {};
-    return before->share();
-  }
   return buf::slice::of(small_, room);
+}
+
+bool piece_store::grow(buf::slice& before, base::byte_view bytes) noexcept {
+  const base::byte_view used = small_.first();
+  if (before.bytes().data() + before.size() != used.data() + used.size()) return false;
+  const base::byte_span room = small_.append(static_cast<std::uint16_t>(bytes.size()));
+  if (room.empty()) return false;
+  std::copy(bytes.begin(), bytes.end(), room.begin());
+  buf::slice grown = buf::slice::of(small_, {before.bytes().data(), before.size() + room.size()});
+  if (grown.empty()) return false;  // the bytes just appended are nobody's
+  before = std::move(grown);
+  return true;
 }
 
 // The last run that begins at or below `offset`; nullptr when all begin above.
@@ -35,7 +39,7 @@ piece* reassembly::run_before(std::uint64_t offset) const noexcept {
   return before;
 }
 
-add_status reassembly::add(piece_store& store, const buf::packet& whole, base::byte_view data,
+add_status reassembly::add(piece_account& account, const buf::packet& whole, base::byte_view data,
                            std::uint64_t offset) noexcept {
   if (offset < read_) {  // sent again
     const std::uint64_t old = std::min<std::uint64_t>(read_ - offset, data.size());
@@ -53,7 +57,7 @@ add_status reassembly::add(piece_store& store, const buf::packet& whole, base::b
     const piece* above = run == nullptr ? first_ : run->next_run;
     const std::uint64_t hole = above == nullptr ? data.size() : above->offset - offset;
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(hole, data.size()));
-    const add_status status = insert(store, run, whole, data.first(count), offset);
+    const add_status status = insert(account, run, whole, data.first(count), offset);
     if (status != add_status::added) return status;
     data = data.subspan(count);
     offset += count;
@@ -63,31 +67,31 @@ add_status reassembly::add(piece_store& store, const buf::packet& whole, base::b
 }
 
 // Nothing covers these bytes. `run` is the last one below them.
-add_status reassembly::insert(piece_store& store, piece* run, const buf::packet& whole, base::byte_view data,
+add_status reassembly::insert(piece_account& account, piece* run, const buf::packet& whole, base::byte_view data,
                               std::uint64_t offset) noexcept {
   const bool follows = run != nullptr && run->run_end == offset;
   const piece* above = run == nullptr ? first_ : run->next_run;
   const bool touches = above != nullptr && above->offset == offset + data.size();
-  if (!follows && !touches && runs_ >= most_runs) return add_status::too_fragmented;
+  const bool next_to_read = is_next_to_read(offset);
+  if (!follows && !touches && !next_to_read && runs_ >= most_runs) return add_status::too_fragmented;
 
-  buf::slice* before = follows ? &run->run_last->bytes : nullptr;
-  const std::size_t before_size = follows ? before->size() : 0;
-  buf::slice bytes = data.size() < copy_below ? store.copy(data, before) : buf::slice::of(whole, data);
-  if (bytes.empty()) return add_status::no_memory;
-  held_ += data.size();
-  if (follows && before->size() != before_size) {  // grown in place: no piece of its own
+  const bool small = data.size() < copy_below;
+  if (small && follows && account.store().grow(run->run_last->bytes, data)) {
+    held_ += data.size();
     run->run_end += data.size();
     join(run);
     return add_status::added;
   }
-  piece* p = store.get();
-  if (p == nullptr) {
-    held_ -= data.size();
+  piece* p = account.get(next_to_read);
+  if (p == nullptr) return add_status::no_memory;
+  p->bytes = small ? account.store().copy(data) : buf::slice::of(whole, data);
+  if (p->bytes.empty()) {
+    account.give(p);
     return add_status::no_memory;
   }
-  ++pieces_;
   p->offset = offset;
-  p->bytes = std::move(bytes);
+  held_ += data.size();
+  ++pieces_;
   if (follows) {
     run->run_last->next = p;
     run->run_last = p;
@@ -118,7 +122,7 @@ void reassembly::join(piece* run) noexcept {
   --runs_;
 }
 
-void reassembly::drop_first(piece_store& store) noexcept {
+void reassembly::drop_first(piece_account& account) noexcept {
   piece* gone = first_;
   piece* next = gone->next;
   if (next != nullptr) {
@@ -134,27 +138,27 @@ void reassembly::drop_first(piece_store& store) noexcept {
   }
   held_ -= gone->bytes.size();
   --pieces_;
-  store.give(gone);
+  account.give(gone);
 }
 
-buf::slice reassembly::take(piece_store& store) noexcept {
+buf::slice reassembly::take(piece_account& account) noexcept {
   const base::byte_view next = front();
   if (next.empty()) return {};
   buf::slice out = next.size() == first_->bytes.size()
                        ? first_->bytes.share()
                        : first_->bytes.part(first_->bytes.size() - next.size(), next.size());
-  if (!out.empty()) consume(store, out.size());
+  if (!out.empty()) consume(account, out.size());
   return out;
 }
 
-void reassembly::consume(piece_store& store, std::uint64_t count) noexcept {
+void reassembly::consume(piece_account& account, std::uint64_t count) noexcept {
   MILLRACE_ASSERT(count <= readable());
   read_ += count;
-  while (first_ != nullptr && first_->end() <= read_) drop_first(store);
+  while (first_ != nullptr && first_->end() <= read_) drop_first(account);
 }
 
-void reassembly::clear(piece_store& store, std::uint64_t offset) noexcept {
-  while (first_ != nullptr) drop_first(store);
+void reassembly::clear(piece_account& account, std::uint64_t offset) noexcept {
+  while (first_ != nullptr) drop_first(account);
   read_ = std::max(read_, offset);
 }
 

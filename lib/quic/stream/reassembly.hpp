@@ -4,15 +4,16 @@
 //   pieces  a -> b -> c              d                  e
 //
 // Shape    runs of bytes without a hole, ascending; each is a list of pieces. The first run is what can be read, when
-// it
-//          begins where reading stopped. Adding is O(runs), for data in order O(1): the last run is looked at first.
+//          it begins where reading stopped. Adding is O(runs), for data in order O(1): the last run is looked at first.
 // Copies   a piece of copy_below bytes and more is a slice of the received packet. What is smaller is copied out (one
 //          copy, into a packet that many of them share, and joined to its neighbour), so that a peer that sends single
 //          bytes cannot pin a buffer with each.
-// Owner    pieces and slices are the stream's until consumed; all go back when it dies. The pool outlives it.
-// Limits   most_runs holes a stream; the lcore's pool of pieces.
-// Errors   add_status; after too_fragmented or no_memory a front part of the data may have been added: the packet must
-//          not be acknowledged, or the connection ends. The bytes that came first stay, whatever comes later.
+// Owner    pieces and slices are the stream's until consumed; clear() gives all back before it dies. The connection's
+//          account outlives its streams, the lcore's store its accounts.
+// Limits   most_runs holes a stream; the connection's account of pieces; the lcore's pool of them. What lies where
+//          reading stopped is taken beyond the first two, or a stream whose limits are used up would never go on.
+// Errors   add_status; after too_fragmented or no_memory a front part of the data may have been added, and the packet
+//          must not be acknowledged, so that it comes again. The bytes that came first stay, whatever comes later.
 // Threads  one lcore. Source  RFC 9000 2.2, 7.5. Tests  test/quic/stream/reassembly_test.cpp
 #pragma once
 
@@ -48,9 +49,45 @@ class piece_store {
 
   [[nodiscard]] piece* get() noexcept { return pieces_->get(); }
   void give(piece* p) noexcept { pieces_->give(p); }
-  // A copy of `bytes`, at most half a packet of them; empty when there is no packet. When `before` ends where the copy
-  // begins, it grows by it instead, and is what is answered.
-  [[nodiscard]] buf::slice copy(base::byte_view bytes, buf::slice* before) noexcept;
+  // A copy of `bytes`, at most half a packet of them; empty when there is no packet.
+  [[nodiscard]] buf::slice copy(base::byte_view bytes) noexcept;
+  // True when `before` was the copy made last, and there was room to make it longer by `bytes`.
+  [[nodiscard]] bool grow(buf::slice& before, base::byte_view bytes) noexcept;
+};
+
+// What one connection holds of it, over all its streams. A piece may pin a whole packet, so pieces are counted and not
+// bytes. `most`: a piece for each 512 bytes of the connection's window, and some for what comes in small parts.
+class piece_account {
+  piece_store* store_;
+  std::uint32_t used_ = 0;
+  std::uint32_t most_;
+
+ public:
+  static constexpr std::uint32_t small_parts = 256;
+  [[nodiscard]] static constexpr std::uint32_t most_for(std::uint64_t window) noexcept {
+    const std::uint64_t large = window / 512;
+    return small_parts + static_cast<std::uint32_t>(large < UINT32_MAX / 2 ? large : UINT32_MAX / 2);
+  }
+  piece_account(piece_store& store, std::uint32_t most) noexcept : store_(&store), most_(most) {}
+  piece_account(const piece_account&) = delete;
+  piece_account& operator=(const piece_account&) = delete;
+  ~piece_account() { MILLRACE_ASSERT(used_ == 0); }
+
+  // `next_to_read`: the reader waits for this one, which is what makes room for others; it is granted always.
+  [[nodiscard]] piece* get(bool next_to_read) noexcept {
+    if (used_ >= most_ && !next_to_read) return nullptr;
+    piece* p = store_->get();
+    used_ += p != nullptr;
+    return p;
+  }
+  void give(piece* p) noexcept {
+    --used_;
+    store_->give(p);
+  }
+  [[nodiscard]] piece_store& store() const noexcept { return *store_; }
+  [[nodiscard]] std::uint32_t used() const noexcept { return used_; }
+  [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
+  void set_most(std::uint32_t most) noexcept { most_ = most; }  // as the window grows
 };
 
 enum class add_status : std::uint8_t { added, too_fragmented, no_memory };
@@ -70,10 +107,10 @@ class reassembly {
   reassembly() noexcept = default;
   reassembly(const reassembly&) = delete;
   reassembly& operator=(const reassembly&) = delete;
-  ~reassembly() { MILLRACE_ASSERT(first_ == nullptr); }  // clear() before: it needs the store
+  ~reassembly() { MILLRACE_ASSERT(first_ == nullptr); }  // clear() before: it needs the account
 
   // `data`, part of `whole`, at `offset`; offset + data.size() is at most 2^62 - 1.
-  [[nodiscard]] add_status add(piece_store& store, const buf::packet& whole, base::byte_view data,
+  [[nodiscard]] add_status add(piece_account& account, const buf::packet& whole, base::byte_view data,
                                std::uint64_t offset) noexcept;
   // The next bytes to read, of one piece; empty when there is a hole or nothing. Dies with consume().
   [[nodiscard]] base::byte_view front() const noexcept {
@@ -81,11 +118,11 @@ class reassembly {
     return first_->bytes.bytes().subspan(static_cast<std::size_t>(read_ - first_->offset));
   }
   // The same with a reference of its own, and consumed.
-  [[nodiscard]] buf::slice take(piece_store& store) noexcept;
+  [[nodiscard]] buf::slice take(piece_account& account) noexcept;
   // `count` is at most readable().
-  void consume(piece_store& store, std::uint64_t count) noexcept;
+  void consume(piece_account& account, std::uint64_t count) noexcept;
   // Everything goes back; reading goes on at `offset`, at or above read().
-  void clear(piece_store& store, std::uint64_t offset) noexcept;
+  void clear(piece_account& account, std::uint64_t offset) noexcept;
 
   [[nodiscard]] std::uint64_t read() const noexcept { return read_; }  // offset of the next byte
   [[nodiscard]] std::uint64_t readable() const noexcept {
@@ -96,11 +133,12 @@ class reassembly {
   [[nodiscard]] std::uint64_t held_bytes() const noexcept { return held_; }
 
  private:
+  [[nodiscard]] bool is_next_to_read(std::uint64_t offset) const noexcept { return offset == read_ && readable() == 0; }
   [[nodiscard]] piece* run_before(std::uint64_t offset) const noexcept;
-  [[nodiscard]] add_status insert(piece_store& store, piece* run, const buf::packet& whole, base::byte_view data,
+  [[nodiscard]] add_status insert(piece_account& account, piece* run, const buf::packet& whole, base::byte_view data,
                                   std::uint64_t offset) noexcept;
   void join(piece* run) noexcept;
-  void drop_first(piece_store& store) noexcept;
+  void drop_first(piece_account& account) noexcept;
 };
 
 }  // namespace millrace::quic::stream

@@ -5,8 +5,8 @@
 //     +--- reset -----+------ reset -----------+--> reset_recvd --read--> reset_read
 //
 // Choice   RFC 9000 3.2 lets a reset that comes in data_recvd be ignored: all of the data is there, and it is
-// delivered. Source   RFC 9000 3.2. Tests  test/quic/stream/state_test.cpp: every pair, and the graph in
-// docs/rfc/recv_state.dot
+//          delivered.
+// Source   RFC 9000 3.2. Tests  test/quic/stream/state_test.cpp: every pair, and the graph in docs/rfc/recv_state.dot
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ bool recv_stream::accept_end(std::uint64_t end, bool is_final) const noexcept {
   return !is_final || end >= window_.received();
 }
 
-recv_errc recv_stream::on_frame(piece_store& store, receive_window& connection, const buf::packet& whole,
+recv_errc recv_stream::on_frame(piece_account& pieces, receive_window& connection, const buf::packet& whole,
                                 const frame& f) noexcept {
   const std::uint64_t end = f.offset + f.data.size();
   if (!accept_end(end, f.fin)) return recv_errc::final_size;
@@ -25,11 +25,11 @@ recv_errc recv_stream::on_frame(piece_store& store, receive_window& connection, 
   }
   if (state_ != recv_state::recv && state_ != recv_state::size_known) return recv_errc::ok;  // it is over
   if (stopped_) {
-    drop_unread(store, connection);
+    drop_unread(pieces, connection);
     check_complete();
     return recv_errc::ok;
   }
-  switch (data_.add(store, whole, f.data, f.offset)) {
+  switch (data_.add(pieces, whole, f.data, f.offset)) {
     case add_status::added:
       break;
     case add_status::too_fragmented:
@@ -46,7 +46,7 @@ void recv_stream::check_complete() noexcept {
   if (state_ == recv_state::data_recvd && data_.read() == final_size_) step(recv_event::read_all);
 }
 
-recv_errc recv_stream::on_reset(piece_store& store, receive_window& connection, std::uint64_t code,
+recv_errc recv_stream::on_reset(piece_account& pieces, receive_window& connection, std::uint64_t code,
                                 std::uint64_t final_size) noexcept {
   if (!accept_end(final_size, true)) return recv_errc::final_size;
   // RFC 9000 4.4, 4.5: bytes that were never received count as well; the sender has used the credit.
@@ -57,39 +57,39 @@ recv_errc recv_stream::on_reset(piece_store& store, receive_window& connection, 
   if (!next(state_, recv_event::reset)) return recv_errc::ok;  // all of the data is there, or it was reset before
   step(recv_event::reset);
   reset_code_ = code;
-  drop_unread(store, connection);
+  drop_unread(pieces, connection);
   return recv_errc::ok;
 }
 
-void recv_stream::consume(piece_store& store, receive_window& connection, std::uint64_t count) noexcept {
-  data_.consume(store, count);
+void recv_stream::consume(piece_account& pieces, receive_window& connection, std::uint64_t count) noexcept {
+  data_.consume(pieces, count);
   window_.on_consumed(count);
   connection.on_consumed(count);
   check_complete();
 }
 
-buf::slice recv_stream::take(piece_store& store, receive_window& connection) noexcept {
-  buf::slice out = data_.take(store);
+buf::slice recv_stream::take(piece_account& pieces, receive_window& connection) noexcept {
+  buf::slice out = data_.take(pieces);
   window_.on_consumed(out.size());
   connection.on_consumed(out.size());
   check_complete();
   return out;
 }
 
-bool recv_stream::stop(piece_store& store, receive_window& connection) noexcept {
+bool recv_stream::stop(piece_account& pieces, receive_window& connection) noexcept {
   if (stopped_ || is_over()) return false;
   stopped_ = true;
   const bool worth = state_ == recv_state::recv || state_ == recv_state::size_known;
-  drop_unread(store, connection);
+  drop_unread(pieces, connection);
   check_complete();
   return worth;
 }
 
-void recv_stream::drop_unread(piece_store& store, receive_window& connection) noexcept {
+void recv_stream::drop_unread(piece_account& pieces, receive_window& connection) noexcept {
   const std::uint64_t unread = window_.received() - window_.consumed();
   window_.on_consumed(unread);
   connection.on_consumed(unread);
-  data_.clear(store, window_.received());
+  data_.clear(pieces, window_.received());
 }
 
 }  // namespace millrace::quic::stream

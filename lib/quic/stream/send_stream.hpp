@@ -3,13 +3,11 @@
 //   0 ---- acknowledged ----> acked() ---- in flight, lost, acknowledged in parts ----> sent() ---- new ----> written()
 //
 // Shape    bookkeeping alone: the bytes stay where the application has them (content, a chain, a source that can be
-// read
-//          again) and are named by offset. next_chunk() picks lost bytes first, then new ones within credit; on_sent()
-//          books it; acknowledgements and losses come back from recovery's tokens. When acked() rises, the
+//          read again) and are named by offset. next_chunk() picks lost bytes first, then new ones within credit;
+//          on_sent() books it; acknowledgements and losses come back from recovery's tokens. When acked() rises, the
 //          application's memory below it may go, and a producer that waits for room goes on.
 // Limits   16 acknowledged and 8 lost ranges. Where a place is missing, bytes are sent again that need not be: never
-// the
-//          other way round.
+//          the other way round.
 // Units    bytes of the stream.
 // Errors   none of the peer's: its ACKs were judged by recovery. write() after finish() or reset() is refused.
 // Source   RFC 9000 3.1, 4.1, 13.3. Tests  test/quic/stream/send_stream_test.cpp

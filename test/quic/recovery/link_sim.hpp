@@ -1,8 +1,7 @@
 // test/quic/recovery/link_sim.hpp - senders and receivers around one bottleneck, in virtual time.
 //
 // Shape    every flow has a recovery at its sender and an ack_policy at its receiver; data goes through a queue of
-// limited
-//          rate and size, ACKs come back after the delay. Nothing sleeps; the same seed gives the same run.
+//          limited rate and size, ACKs come back after the delay. Nothing sleeps; the same seed gives the same run.
 // Units    ns, bytes. A run's figures are read from the flows afterwards.
 #pragma once
 
@@ -63,7 +62,7 @@ class sim_flow {
   quic::wire::ecn_counts ecn_;
 
  public:
-  rec::recovery recovery;
+  rec::loss_recovery recovery;
   std::uint64_t packets = 0;  // sent with data
   std::uint64_t dropped = 0;  // of those, by the link
   std::uint64_t acks = 0;

@@ -17,7 +17,7 @@ constexpr auto app = packet_space::application;
 
 struct side {
   sent_pool pool{64};
-  recovery::recovery r;
+  loss_recovery r;
   std::uint64_t now_ns = second;
   std::vector<std::uint64_t> acked;
   std::vector<std::uint64_t> lost;
@@ -330,7 +330,7 @@ TEST(recovery, idle_connections_hold_no_memory_of_the_pool) {
   EXPECT_EQ(s.pool.lent(), 1u);
   s.r.discard(initial, s.now_ns);
   EXPECT_EQ(s.pool.lent(), 0u);
-  EXPECT_LE(sizeof(recovery::recovery), 1280u);
+  EXPECT_LE(sizeof(loss_recovery), 1280u);
 }
 
 }  // namespace

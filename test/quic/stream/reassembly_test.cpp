@@ -20,10 +20,12 @@ struct memory {
   test::plain_pool packets;
   mem::object_pool<piece> pieces;
   piece_store store;
-  explicit memory(std::size_t mbufs = 4000, std::uint32_t piece_count = 4000)
+  piece_account account;
+  explicit memory(std::size_t mbufs = 4000, std::uint32_t piece_count = 4000, std::uint32_t most = 4000)
       : packets(mbufs, 2048),
         pieces(std::move(mem::object_pool<piece>::make("pieces", piece_count).value())),
-        store(pieces, packets) {}
+        store(pieces, packets),
+        account(store, most) {}
 
   // A packet that carries [offset, offset + size) of the stream.
   buf::packet carry(std::uint64_t offset, std::size_t size) {
@@ -37,18 +39,18 @@ struct memory {
 struct reassembly_of_a_stream : testing::Test {
   memory m;
   reassembly r;
-  ~reassembly_of_a_stream() override { r.clear(m.store, 0); }
+  ~reassembly_of_a_stream() override { r.clear(m.account, 0); }
 
   add_status add(std::uint64_t offset, std::size_t size) {
     const buf::packet p = m.carry(offset, size);
-    return r.add(m.store, p, p.first(), offset);
+    return r.add(m.account, p, p.first(), offset);
   }
   // Reads all there is and holds it against the stream; answers how much.
   std::uint64_t read_all() {
     const std::uint64_t from = r.read();
     for (base::byte_view next = r.front(); !next.empty(); next = r.front()) {
       for (std::size_t i = 0; i < next.size(); ++i) EXPECT_EQ(next[i], byte_at(r.read() + i));
-      r.consume(m.store, next.size());
+      r.consume(m.account, next.size());
     }
     return r.read() - from;
   }
@@ -56,10 +58,10 @@ struct reassembly_of_a_stream : testing::Test {
 
 TEST_F(reassembly_of_a_stream, hands_on_what_comes_in_order_without_a_copy) {
   const buf::packet p = m.carry(0, 1200);
-  EXPECT_EQ(r.add(m.store, p, p.first(), 0), add_status::added);
+  EXPECT_EQ(r.add(m.account, p, p.first(), 0), add_status::added);
   EXPECT_EQ(r.front().data(), p.first().data());
   EXPECT_EQ(r.readable(), 1200u);
-  r.consume(m.store, 200);
+  r.consume(m.account, 200);
   EXPECT_EQ(r.front().data(), p.first().data() + 200);
   EXPECT_EQ(read_all(), 1000u);
   EXPECT_EQ(r.pieces(), 0u);
@@ -125,11 +127,11 @@ TEST_F(reassembly_of_a_stream, keeps_what_came_first) {
   EXPECT_EQ(add(100, 600), add_status::added);
   buf::packet other = m.carry(0, 1000);
   for (std::uint8_t& b : other.writable_first()) b = 0xEE;
-  EXPECT_EQ(r.add(m.store, other, other.first(), 0), add_status::added);
+  EXPECT_EQ(r.add(m.account, other, other.first(), 0), add_status::added);
   std::vector<std::uint8_t> got;
   for (base::byte_view next = r.front(); !next.empty(); next = r.front()) {
     got.insert(got.end(), next.begin(), next.end());
-    r.consume(m.store, next.size());
+    r.consume(m.account, next.size());
   }
   ASSERT_EQ(got.size(), 1000u);
   EXPECT_EQ(got[99], 0xEE);
@@ -140,12 +142,12 @@ TEST_F(reassembly_of_a_stream, keeps_what_came_first) {
 
 TEST_F(reassembly_of_a_stream, hands_out_slices_that_outlive_it) {
   EXPECT_EQ(add(0, 1200), add_status::added);
-  r.consume(m.store, 100);
-  buf::slice s = r.take(m.store);
+  r.consume(m.account, 100);
+  buf::slice s = r.take(m.account);
   EXPECT_EQ(s.size(), 1100u);
   EXPECT_EQ(r.pieces(), 0u);
   EXPECT_EQ(s.bytes()[0], byte_at(100));
-  EXPECT_TRUE(r.take(m.store).empty());
+  EXPECT_TRUE(r.take(m.account).empty());
 }
 
 TEST(reassembly, says_when_memory_is_out_and_recovers) {
@@ -153,14 +155,14 @@ TEST(reassembly, says_when_memory_is_out_and_recovers) {
   reassembly r;
   const auto add = [&](std::uint64_t offset, std::size_t size) {
     const buf::packet p = m.carry(offset, size);
-    return r.add(m.store, p, p.first(), offset);
+    return r.add(m.account, p, p.first(), offset);
   };
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(add(2000 * i, 1000), add_status::added);
   EXPECT_EQ(add(7000, 1000), add_status::no_memory);
   EXPECT_EQ(r.held_bytes(), 3000u);
-  r.consume(m.store, 1000);
+  r.consume(m.account, 1000);
   EXPECT_EQ(add(7000, 1000), add_status::added);
-  r.clear(m.store, 0);
+  r.clear(m.account, 0);
   EXPECT_EQ(m.pieces.in_use(), 0u);
   EXPECT_EQ(m.packets.in_use(), 0u);
 }
@@ -179,10 +181,10 @@ TEST(reassembly, agrees_with_a_map_of_bytes) {
       const std::uint64_t offset = from > 500 ? from - 500 : 0;
       if (offset + size > have.size()) break;
       const buf::packet p = m.carry(offset, size);
-      if (r.add(m.store, p, p.first(), offset) == add_status::added)
+      if (r.add(m.account, p, p.first(), offset) == add_status::added)
         for (std::uint64_t b = offset; b < offset + size; ++b) have[b] = true;
       else
-        ASSERT_EQ(r.runs(), reassembly::most_runs);
+        ASSERT_GE(r.runs(), reassembly::most_runs);
       std::uint64_t ready = read;
       while (ready < have.size() && have[ready]) ++ready;
       if (r.runs() < reassembly::most_runs) {
@@ -192,12 +194,12 @@ TEST(reassembly, agrees_with_a_map_of_bytes) {
         const base::byte_view next = r.front();
         const std::size_t some = 1 + random.below(next.size());
         for (std::size_t i = 0; i < some; ++i) ASSERT_EQ(next[i], byte_at(read + i));
-        r.consume(m.store, some);
+        r.consume(m.account, some);
         read += some;
       }
       ASSERT_EQ(r.read(), read);
     }
-    r.clear(m.store, 0);
+    r.clear(m.account, 0);
     ASSERT_EQ(m.pieces.in_use(), 0u);
   }
 }
@@ -208,13 +210,13 @@ struct receiving : testing::Test {
   memory m;
   receive_window connection{100'000, 100'000};
   recv_stream s{10'000, 10'000};
-  ~receiving() override { s.release(m.store, connection); }
+  ~receiving() override { s.release(m.account, connection); }
 
   recv_errc frame(std::uint64_t offset, std::size_t size, bool fin = false) {
     const buf::packet p = m.carry(offset, size);
-    return s.on_frame(m.store, connection, p, {.offset = offset, .data = p.first(), .fin = fin});
+    return s.on_frame(m.account, connection, p, {.offset = offset, .data = p.first(), .fin = fin});
   }
-  void read_all() { s.consume(m.store, connection, s.readable()); }
+  void read_all() { s.consume(m.account, connection, s.readable()); }
 };
 using recv_stream_of_a_connection = receiving;
 
@@ -252,7 +254,7 @@ TEST_F(recv_stream_of_a_connection, refuses_more_than_either_window) {
   receive_window small{500, 500};
   recv_stream other{10'000, 10'000};
   const buf::packet p = m.carry(0, 501);
-  EXPECT_EQ(other.on_frame(m.store, small, p, {.data = p.first()}), recv_errc::flow_control);
+  EXPECT_EQ(other.on_frame(m.account, small, p, {.data = p.first()}), recv_errc::flow_control);
   EXPECT_EQ(small.received(), 0u);
 }
 
@@ -264,7 +266,7 @@ TEST_F(recv_stream_of_a_connection, refuses_final_sizes_that_change_or_lie_below
   EXPECT_EQ(frame(1000, 400, true), recv_errc::final_size);
   EXPECT_EQ(frame(1400, 101), recv_errc::final_size);
   EXPECT_EQ(frame(1000, 500, true), recv_errc::ok);  // again
-  EXPECT_EQ(s.on_reset(m.store, connection, 1, 1499), recv_errc::final_size);
+  EXPECT_EQ(s.on_reset(m.account, connection, 1, 1499), recv_errc::final_size);
   read_all();
   EXPECT_EQ(frame(1500, 1), recv_errc::final_size);  // also when it is over
   EXPECT_EQ(frame(0, 1000), recv_errc::ok);          // pitfall: data that comes late for a stream that is over
@@ -273,15 +275,15 @@ TEST_F(recv_stream_of_a_connection, refuses_final_sizes_that_change_or_lie_below
 
 TEST_F(recv_stream_of_a_connection, a_reset_settles_the_account_and_drops_what_is_there) {
   EXPECT_EQ(frame(1000, 1000), recv_errc::ok);
-  EXPECT_EQ(s.on_reset(m.store, connection, 77, 5000), recv_errc::ok);
+  EXPECT_EQ(s.on_reset(m.account, connection, 77, 5000), recv_errc::ok);
   EXPECT_TRUE(s.is_reset());
   EXPECT_EQ(s.reset_code(), 77u);
   EXPECT_EQ(connection.received(), 5000u);
   EXPECT_EQ(connection.consumed(), 5000u);
   EXPECT_EQ(m.pieces.in_use(), 0u);
-  EXPECT_EQ(s.on_reset(m.store, connection, 78, 5000), recv_errc::ok);
+  EXPECT_EQ(s.on_reset(m.account, connection, 78, 5000), recv_errc::ok);
   EXPECT_EQ(s.reset_code(), 77u);
-  EXPECT_EQ(s.on_reset(m.store, connection, 78, 5001), recv_errc::final_size);
+  EXPECT_EQ(s.on_reset(m.account, connection, 78, 5001), recv_errc::final_size);
   EXPECT_EQ(frame(4000, 1000), recv_errc::ok);
   EXPECT_EQ(m.pieces.in_use(), 0u);
   s.on_reset_read();
@@ -289,21 +291,21 @@ TEST_F(recv_stream_of_a_connection, a_reset_settles_the_account_and_drops_what_i
 }
 
 TEST_F(recv_stream_of_a_connection, a_reset_beyond_the_window_is_an_error) {
-  EXPECT_EQ(s.on_reset(m.store, connection, 0, 10'001), recv_errc::flow_control);
+  EXPECT_EQ(s.on_reset(m.account, connection, 0, 10'001), recv_errc::flow_control);
   EXPECT_EQ(connection.received(), 0u);
 }
 
 TEST_F(recv_stream_of_a_connection, a_reset_after_all_data_is_ignored) {
   EXPECT_EQ(frame(0, 1000, true), recv_errc::ok);
-  EXPECT_EQ(s.on_reset(m.store, connection, 5, 1000), recv_errc::ok);
+  EXPECT_EQ(s.on_reset(m.account, connection, 5, 1000), recv_errc::ok);
   EXPECT_EQ(s.state(), recv_state::data_recvd);
   EXPECT_EQ(s.readable(), 1000u);
 }
 
 TEST_F(recv_stream_of_a_connection, once_stopped_drops_what_comes_and_gives_its_credit_back) {
   EXPECT_EQ(frame(0, 1000), recv_errc::ok);
-  EXPECT_TRUE(s.stop(m.store, connection));
-  EXPECT_FALSE(s.stop(m.store, connection));
+  EXPECT_TRUE(s.stop(m.account, connection));
+  EXPECT_FALSE(s.stop(m.account, connection));
   EXPECT_EQ(frame(2000, 1000), recv_errc::ok);
   EXPECT_EQ(m.pieces.in_use(), 0u);
   EXPECT_EQ(connection.consumed(), 3000u);
