@@ -14,6 +14,7 @@ enum class alert : std::uint8_t {
   unexpected_message = 10,
   illegal_parameter = 47,
   decode_error = 50,
+  protocol_version = 70,
   internal_error = 80,
   missing_extension = 109,
   no_application_protocol = 120,

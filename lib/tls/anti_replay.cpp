@@ -1,3 +1,5 @@
+// RFC 9001 9.2, RFC 8446 8.2: single use within a window, by recording hellos.
+//
 // An entry is (tag << 24) | expiry, both never 0 together. A look-up reads the eight words of one bucket: an entry of
 // the same tag that has not expired is a replay; otherwise the first expired or empty word is taken by
 // compare-and-swap.

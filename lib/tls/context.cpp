@@ -11,9 +11,9 @@
 namespace millrace::tls {
 namespace {
 
-constexpr std::size_t max_protocol_name = 31;  // GnuTLS 3.7 has room for 32 with its end
-constexpr std::size_t max_protocols = 8;       // GnuTLS 3.7's own limit
-constexpr std::uint32_t max_ticket_lifetime_s = 604800;
+constexpr std::size_t max_protocol_name = 31;            // GnuTLS 3.7 has room for 32 with its end
+constexpr std::size_t max_protocols = 8;                 // GnuTLS 3.7's own limit
+constexpr std::uint32_t max_ticket_lifetime_s = 604800;  // RFC 8446 4.6.1: seven days
 constexpr std::uint8_t max_tickets = 4;
 
 base::failure unusable(std::string what, std::string hint) { return {std::move(what), std::move(hint), true}; }
@@ -44,7 +44,8 @@ const char* group_name(group g) noexcept {
   return nullptr;
 }
 
-// %DISABLE_TLS13_COMPAT_MODE: no session ID, no ChangeCipherSpec (RFC 9001 8.4).
+// RFC 9001 4.2: TLS 1.3 and nothing before it. %DISABLE_TLS13_COMPAT_MODE: no session ID, no ChangeCipherSpec (RFC
+// 9001 8.4).
 base::result<gnutls_priority_st*> make_priority(const algorithms& offered, bool is_server) {
   std::string text = "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:-GROUP-ALL";
   for (const cipher_suite suite : offered.suites) {
@@ -74,6 +75,7 @@ bool are_protocols(const Names& names) {
   });
 }
 
+// RFC 8446 4.2.10: the protocol is part of the key, so that early data of one never opens under another.
 bool derive(const std::string& secret, const server_protocol& protocol, std::array<std::uint8_t, 64>& out) {
   std::string info = "millrace ticket key";
   info += static_cast<char>(protocol.name.size());
@@ -97,6 +99,7 @@ bool derive(const std::string& secret, const server_protocol& protocol, std::arr
 
 server_context::server_context(server_settings settings) : settings_(std::move(settings)) {
   for (const server_protocol& protocol : settings_.protocols) names_.emplace_back(protocol.name);
+  for (const group g : settings_.offered.groups) groups_.push_back(static_cast<std::uint16_t>(g));
 }
 
 server_context::~server_context() {

@@ -30,8 +30,11 @@ namespace millrace::tls {
 
 // Numbers a peer chooses, and what we keep of them.
 struct handshake_limits {
-  std::uint32_t max_hello_bytes = 16384;  // one message of the peer's Initial level; post-quantum hellos take 2 to 4 KB
+  // One message of the peer's Initial level; post-quantum hellos take 2 to 4 KB.
+  std::uint32_t max_hello_bytes = 16384;
   std::uint32_t max_message_bytes = 65536;  // one message of a later level: a certificate chain
+  std::uint32_t max_waiting_bytes = 98304;  // all that came and advance() has not taken, whatever it is
+  std::uint16_t max_tickets = 8;            // a client reads so many of a connection and ignores those that follow
 };
 
 struct algorithms {
@@ -63,6 +66,7 @@ class server_context {
   server_settings settings_;
   std::vector<std::string_view> names_;                    // of settings_.protocols
   std::vector<std::array<std::uint8_t, 64>> ticket_keys_;  // one a protocol
+  std::vector<std::uint16_t> groups_;                      // of settings_.offered, as on the wire
   gnutls_priority_st* priority_ = nullptr;
 
  public:
@@ -73,6 +77,7 @@ class server_context {
   [[nodiscard]] static base::result<std::shared_ptr<const server_context>> make(server_settings settings);
 
   [[nodiscard]] const server_settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] std::span<const std::uint16_t> groups() const noexcept { return groups_; }
   [[nodiscard]] std::span<const std::string_view> protocols() const noexcept { return names_; }
   [[nodiscard]] base::byte_view ticket_key(std::size_t protocol) const noexcept { return ticket_keys_[protocol]; }
   [[nodiscard]] gnutls_priority_st* priority() const noexcept { return priority_; }
@@ -84,8 +89,9 @@ struct client_settings {
   std::shared_ptr<const client_trust> trust;
   std::vector<std::string> protocols;  // ALPN, in order of preference; at least one
   algorithms offered;
-  std::uint8_t key_shares =
-      1;  // sent with the first hello, of the first groups; another costs CPU, a retry a round trip
+  // Sent with the first hello, of the first groups, 1 or 2: another costs CPU, a retry a round trip. Where 0-RTT is
+  // offered there are always two, so that no group of ours can need a retry, which would reject it.
+  std::uint8_t key_shares = 1;
   handshake_limits limits;
   key_log_sink key_log;
 };

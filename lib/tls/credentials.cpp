@@ -100,17 +100,23 @@ int fill_certificate(gnutls_x509_crt_t to, gnutls_x509_privkey_t key, const self
   return code;
 }
 
-base::result<std::string> pin_of(const std::string& pem) {
-  certificate leaf;
-  const gnutls_datum_t text = datum_of(pem);
+using pin_text = std::array<char, base::base64_size(32)>;
+
+int read_pin(const gnutls_datum_t& text, gnutls_x509_crt_fmt_t format, pin_text& out) noexcept {
+  const certificate leaf;
   std::array<std::uint8_t, 32> id{};
   std::size_t size = id.size();
-  int code = gnutls_x509_crt_import(leaf.it, &text, GNUTLS_X509_FMT_PEM);
+  int code = gnutls_x509_crt_import(leaf.it, &text, format);
   if (code >= 0) code = gnutls_x509_crt_get_key_id(leaf.it, GNUTLS_KEYID_USE_SHA256, id.data(), &size);
-  if (code < 0) return refuse("certificate", code, "give a PEM certificate chain, leaf first");
-  std::string pin(base::base64_size(size), '\0');
-  base::encode_base64({id.data(), size}, pin.data());
-  return pin;
+  if (code >= 0) base::encode_base64(id, out.data());
+  return code;
+}
+
+base::result<std::string> pin_of(const std::string& pem) {
+  pin_text pin{};
+  if (const int code = read_pin(datum_of(pem), GNUTLS_X509_FMT_PEM, pin); code < 0)
+    return refuse("certificate", code, "give a PEM certificate chain, leaf first");
+  return std::string(pin.data(), pin.size());
 }
 
 }  // namespace
@@ -226,6 +232,24 @@ base::result<std::shared_ptr<const client_trust>> client_trust::system() {
   const int count = gnutls_certificate_set_x509_system_trust(out.value()->handle_);
   if (count <= 0) return base::failure{"the system trusts no certificate authority", "install ca-certificates", true};
   return std::shared_ptr<const client_trust>(std::move(out.value()));
+}
+
+base::result<std::shared_ptr<const client_trust>> client_trust::pinned(std::string spki_pin) {
+  std::array<std::uint8_t, 32> hash{};
+  std::size_t size = 0;
+  if (!base::decode_base64(spki_pin, hash, size) || size != hash.size())
+    return base::failure{"a pin is 44 characters of base64", "give the pin the server prints at its start", true};
+  auto out = make_empty(false);
+  if (!out) return out.error();
+  out.value()->pin_ = std::move(spki_pin);
+  return std::shared_ptr<const client_trust>(std::move(out.value()));
+}
+
+bool client_trust::is_pinned(base::byte_view certificate) const noexcept {
+  // GnuTLS takes a mutable pointer and only reads.
+  const gnutls_datum_t der{const_cast<unsigned char*>(certificate.data()), static_cast<unsigned>(certificate.size())};
+  pin_text pin{};
+  return read_pin(der, GNUTLS_X509_FMT_DER, pin) >= 0 && std::string_view(pin.data(), pin.size()) == pin_;
 }
 
 }  // namespace millrace::tls

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/result.hpp"
 
 struct gnutls_certificate_credentials_st;
@@ -66,6 +67,7 @@ class server_credentials {
 
 class client_trust {
   gnutls_certificate_credentials_st* handle_ = nullptr;
+  std::string pin_;
   bool verifies_ = false;
 
  public:
@@ -74,7 +76,8 @@ class client_trust {
   client_trust& operator=(const client_trust&) = delete;
   ~client_trust();
 
-  // No verification: for tests and load against self-signed servers; whoever takes it says so to the operator.
+  // RFC 9001 4.4 wants the server authenticated. No verification: for tests and load against self-signed servers;
+  // whoever takes it says so to the operator.
   [[nodiscard]] static base::result<std::shared_ptr<const client_trust>> anybody();
   // PEM certificates that chains must end in.
   [[nodiscard]] static base::result<std::shared_ptr<const client_trust>> authorities(const std::string& pem);
@@ -82,7 +85,14 @@ class client_trust {
   // The system's store.
   [[nodiscard]] static base::result<std::shared_ptr<const client_trust>> system();
 
+  // The server whose key has this spki_pin(), whatever its certificate says of names and dates.
+  [[nodiscard]] static base::result<std::shared_ptr<const client_trust>> pinned(std::string spki_pin);
+
+  // By authorities.
   [[nodiscard]] bool verifies() const noexcept { return verifies_; }
+  [[nodiscard]] bool has_pin() const noexcept { return !pin_.empty(); }
+  // Whether a certificate, in DER, has the pinned key.
+  [[nodiscard]] bool is_pinned(base::byte_view certificate) const noexcept;
   [[nodiscard]] gnutls_certificate_credentials_st* handle() const noexcept { return handle_; }
 
  private:

@@ -20,6 +20,7 @@ bool message_gate::allows(std::uint8_t type) const noexcept {
       // judge.
       return role_ == endpoint_role::client || type == wire::handshake_finished;
     case encryption_level::application:
+      // RFC 9001 4.4: no client authentication. RFC 9001 6: no KeyUpdate.
       return role_ == endpoint_role::client && type == wire::handshake_new_session_ticket;
   }
   return false;

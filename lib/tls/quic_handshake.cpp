@@ -103,6 +103,8 @@ handshake_progress quic_handshake::provide(encryption_level level, byte_view byt
     gate_.take();
     return handshake_progress::complete;
   }
+  if (inbox_.size() + bytes.size() > limits.max_waiting_bytes)
+    return fail(quic_crypto_buffer_exceeded, "more handshake messages than may wait");
   if (!inbox_.append(bytes)) return fail(quic_internal_error, "no memory");
   if (gate_.whole() == 0) return complete_ ? handshake_progress::complete : handshake_progress::stalled;
   if (role_ == endpoint_role::server && read_level_ == encryption_level::initial && !judge_client_hello())
@@ -121,6 +123,10 @@ bool quic_handshake::judge_client_hello() noexcept {
     fail(quic_protocol_violation, "a ClientHello with a session ID, as TLS over TCP has for middleboxes");
     return false;
   }
+  if (!hello.offers_tls_1_3) {  // RFC 9001 4.2
+    fail(crypto_error(alert::protocol_version), "a ClientHello that does not offer TLS 1.3");
+    return false;
+  }
   if (!hello.has_transport_parameters) {  // RFC 9001 8.2
     fail(crypto_error(alert::missing_extension), "a ClientHello without QUIC transport parameters");
     return false;
@@ -134,22 +140,27 @@ bool quic_handshake::judge_client_hello() noexcept {
     fail(crypto_error(alert::no_application_protocol), "no application protocol in common");
     return false;
   }
-  if (has_hello_) return judge_repeated_hello(hello.transport_parameters, *chosen);
+  if (has_hello_) return judge_repeated_hello(hello, *chosen);
   has_hello_ = true;
   protocol_index_ = static_cast<std::uint8_t>(*chosen);
   protocol_ = server_->protocols()[*chosen];
   early_ = hello.has_early_data ? early_data::offered : early_data::none;
+  // GnuTLS 3.7 turns to 0-RTT keys before it finds that it must ask for another key share, and cannot go back.
+  wants_early_ = hello.has_early_data && wire::has_preferred_share(hello, server_->groups());
   has_peer_parameters_ = true;
   if (peer_parameters_.assign(hello.transport_parameters) && store_name(name_, hello.sni)) return true;
   fail(quic_internal_error, "no memory");
   return false;
 }
 
-// RFC 8446 4.1.2: the hello that answers a HelloRetryRequest differs in its key share, cookie and early data alone.
-bool quic_handshake::judge_repeated_hello(byte_view parameters, std::size_t protocol) noexcept {
+// RFC 8446 4.1.2: the hello that answers a HelloRetryRequest differs in its key share and cookie, and offers no 0-RTT.
+bool quic_handshake::judge_repeated_hello(const wire::hello_fields& hello, std::size_t protocol) noexcept {
   const byte_view first = peer_parameters_.view();
-  if (protocol == protocol_index_ && std::equal(first.begin(), first.end(), parameters.begin(), parameters.end()))
+  const byte_view now = hello.transport_parameters;
+  if (!hello.has_early_data && protocol == protocol_index_ &&
+      std::equal(first.begin(), first.end(), now.begin(), now.end())) {
     return true;
+  }
   fail(crypto_error(alert::illegal_parameter), "a second ClientHello that contradicts the first");
   return false;
 }
@@ -181,6 +192,11 @@ handshake_progress quic_handshake::advance(std::int64_t now_ns) noexcept {
 // One message, or none to begin with. False: failed.
 bool quic_handshake::step(byte_view message) noexcept {
   if (complete_) return take_ticket(message);
+  if (early_ == early_data::offered && wire::is_hello_retry_request(message)) {  // to a client, then
+    must_start_over_ = true;
+    fail(quic_internal_error, "0-RTT offered to a server that wants another hello: start over without it");
+    return false;
+  }
   if (!message.empty()) {
     const int code = gnutls_handshake_write(session_, gnutls_level(read_level_), message.data(), message.size());
     if (code < 0) {
@@ -233,7 +249,8 @@ bool quic_handshake::finish() noexcept {
   group_ = current_group(session_);
   resumed_ = gnutls_session_is_resumed(session_) != 0;
   complete_ = true;
-  session_data_.clear();  // what a client resumed with: a ticket is used once (RFC 8446 C.4)
+  local_parameters_.clear();  // they are sent
+  session_data_.clear();      // what a client resumed with: a ticket is used once (RFC 8446 C.4)
   if (role_ == endpoint_role::client) return true;
   if (server_->settings().tickets != 0) {
     const int code = gnutls_session_ticket_send(session_, server_->settings().tickets, 0);
@@ -257,6 +274,8 @@ bool quic_handshake::take_ticket(byte_view message) noexcept {
     fail(quic_protocol_violation, "a ticket whose max_early_data_size is not 0xffffffff");
     return false;
   }
+  if (tickets_seen_ == client_->settings().limits.max_tickets) return true;
+  ++tickets_seen_;
   const int code =
       gnutls_handshake_write(session_, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, message.data(), message.size());
   if (code < 0 && gnutls_error_is_fatal(code) != 0) {
@@ -273,7 +292,8 @@ bool quic_handshake::take_ticket(byte_view message) noexcept {
   return true;
 }
 
-// The hooks may have moved read_level_; then nothing of the level before may be left, not even a part of a message.
+// RFC 8446 5.1. The hooks may have moved read_level_; then nothing of the level before may be left, not even a part of
+// a message.
 bool quic_handshake::follow_level() noexcept {
   if (!gate_.at_boundary()) {
     if (!gate_.is_at(read_level_)) {
@@ -316,6 +336,13 @@ std::size_t outbox_of(encryption_level level) noexcept {
 byte_view quic_handshake::output(encryption_level level) const noexcept {
   const std::size_t box = outbox_of(level);
   return box < outbox_.size() ? outbox_[box].view() : byte_view{};
+}
+
+std::size_t quic_handshake::heap_bytes() const noexcept {
+  std::size_t sum = inbox_.capacity() + local_parameters_.capacity() + peer_parameters_.capacity() +
+                    remembered_.capacity() + session_data_.capacity() + name_.capacity();
+  for (const byte_store& box : outbox_) sum += box.capacity();
+  return sum;
 }
 
 void quic_handshake::discard_output(encryption_level level) noexcept {

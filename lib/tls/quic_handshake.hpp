@@ -13,8 +13,13 @@
 // Units    offsets and sizes are those of the level's CRYPTO stream, in bytes. Wall time is nanoseconds since 1970.
 // Owner    outputs and names belong to the object; a view lives until the next advance() or discard_output(). Pinned:
 //          GnuTLS points back at it.
-// Limits   handshake_limits of the context: a message beyond them is CRYPTO_BUFFER_EXCEEDED at its fourth byte. The
-//          session is made only when a whole ClientHello is there, so unfinished ones cost their bytes alone.
+// Limits   handshake_limits of the context: a message beyond them is CRYPTO_BUFFER_EXCEEDED at its fourth byte, and so
+//          is what waits for advance() beyond its limit. The session is made only when a whole ClientHello is there, so
+//          unfinished ones cost their bytes alone. heap_bytes() says what is held beside it.
+// Retry    GnuTLS 3.7 cannot follow a HelloRetryRequest once it has offered 0-RTT (it would offer it again, which RFC
+//          8446 4.1.2 forbids, and runs out of epochs). A client that offers 0-RTT sends a share of every group, so a
+//          server has no reason to ask; from one that does all the same the client turns away: must_start_over() tells
+//          its owner to connect again without 0-RTT. A request that brings a cookie and no group is illegal to GnuTLS.
 // Errors   `failed`, once and for all: error() is what CONNECTION_CLOSE carries, reason() a text for logs.
 // Heap     GnuTLS allocates. Callers on a data path stand in a mem::heap_watch of the handshake tally.
 // Threads  one at a time.
@@ -33,6 +38,10 @@ struct gnutls_session_int;
 struct gnutls_anti_replay_st;
 
 namespace millrace::tls {
+
+namespace wire {
+struct hello_fields;
+}
 
 struct traffic_secret {
   encryption_level level = encryption_level::initial;
@@ -85,10 +94,13 @@ class quic_handshake {
   endpoint_role role_;
   early_data early_ = early_data::none;
   bool complete_ = false, resumed_ = false, released_ = false, has_hello_ = false;
-  bool has_peer_parameters_ = false, has_new_session_ = false, wants_early_ = false, started_ = false;
+  bool has_peer_parameters_ = false, has_new_session_ = false, started_ = false;
+  bool must_start_over_ = false;
+  bool wants_early_ = false;  // client: to offer 0-RTT; server: to accept it, if the ticket is good
   std::uint8_t captured_alert_ = 0;
   std::uint8_t protocol_index_ = 0;
   std::uint8_t secrets_taken_ = 0;
+  std::uint16_t tickets_seen_ = 0;
 
  public:
   explicit quic_handshake(std::shared_ptr<const server_context> context) noexcept;
@@ -120,6 +132,10 @@ class quic_handshake {
   [[nodiscard]] quic_error error() const noexcept { return error_; }
   [[nodiscard]] const char* reason() const noexcept { return reason_; }  // lives for ever
 
+  // Client: failed for no other reason than that 0-RTT was offered. Connect again with offer_early_data = false; the
+  // session is still good.
+  [[nodiscard]] bool must_start_over() const noexcept { return must_start_over_; }
+
   [[nodiscard]] bool has_peer_transport_parameters() const noexcept { return has_peer_parameters_; }
   [[nodiscard]] base::byte_view peer_transport_parameters() const noexcept { return peer_parameters_.view(); }
   [[nodiscard]] std::string_view protocol() const noexcept { return protocol_; }  // empty until negotiated
@@ -147,6 +163,8 @@ class quic_handshake {
   // Frees the TLS session; a client takes no more tickets afterwards. A server does this by itself.
   void release() noexcept;
   [[nodiscard]] bool holds_session() const noexcept { return session_ != nullptr; }
+  // Heap behind this object, without the TLS session.
+  [[nodiscard]] std::size_t heap_bytes() const noexcept;
 
  private:
   friend struct quic_handshake_hooks;  // what GnuTLS calls back
@@ -154,7 +172,7 @@ class quic_handshake {
   handshake_progress fail(quic_error error, const char* reason) noexcept;
   handshake_progress fail_by_gnutls(int code) noexcept;
   [[nodiscard]] bool judge_client_hello() noexcept;
-  [[nodiscard]] bool judge_repeated_hello(base::byte_view parameters, std::size_t protocol) noexcept;
+  [[nodiscard]] bool judge_repeated_hello(const wire::hello_fields& hello, std::size_t protocol) noexcept;
   [[nodiscard]] int open_session() noexcept;
   [[nodiscard]] int open_server_session() noexcept;
   [[nodiscard]] int open_client_session() noexcept;

@@ -119,6 +119,16 @@ struct quic_handshake_hooks {
     return 0;
   }
 
+  // RFC 7469 2.6, of the leaf alone: whoever pins knows this server.
+  static int check_pin(gnutls_session_t session) {
+    unsigned count = 0;
+    const gnutls_datum_t* chain = gnutls_certificate_get_peers(session, &count);
+    if (chain == nullptr || count == 0) return GNUTLS_E_CERTIFICATE_ERROR;
+    return of(session).client_->settings().trust->is_pinned({chain[0].data, chain[0].size})
+               ? 0
+               : GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR;
+  }
+
   static int send_parameters(gnutls_session_t session, gnutls_buffer_t out) {
     const base::byte_view ours = of(session).local_parameters_.view();
     const int code = gnutls_buffer_append_data(out, ours.data(), ours.size());
@@ -170,6 +180,7 @@ gnutls_datum_t datum_of(base::byte_view bytes) noexcept {
 
 }  // namespace
 
+// RFC 9001 8.3: no EndOfEarlyData in either role.
 int quic_handshake::open_server_session() noexcept {
   const server_settings& s = server_->settings();
   const bool takes_early = server_->takes_early_data();
@@ -212,7 +223,8 @@ int quic_handshake::set_early_data_policy() noexcept {
     }
   }
   gnutls_anti_replay_set_window(replay_, table.window_ms());
-  gnutls_anti_replay_set_add_function(replay_, quic_handshake_hooks::remember_hello);
+  // Without the function GnuTLS knows no hello as new and rejects.
+  if (wants_early_) gnutls_anti_replay_set_add_function(replay_, quic_handshake_hooks::remember_hello);
   gnutls_anti_replay_set_ptr(replay_, &table);
   gnutls_anti_replay_enable(session_, replay_);
   return 0;
@@ -221,7 +233,7 @@ int quic_handshake::set_early_data_policy() noexcept {
 int quic_handshake::open_client_session() noexcept {
   const client_settings& s = client_->settings();
   unsigned flags = GNUTLS_CLIENT | GNUTLS_NO_SIGNAL | GNUTLS_NO_END_OF_EARLY_DATA;
-  flags |= s.key_shares == 1 ? GNUTLS_KEY_SHARE_TOP : GNUTLS_KEY_SHARE_TOP2;
+  flags |= s.key_shares == 1 && !wants_early_ ? GNUTLS_KEY_SHARE_TOP : GNUTLS_KEY_SHARE_TOP2;
   if (wants_early_) flags |= GNUTLS_ENABLE_EARLY_DATA;
   int code = gnutls_init(&session_, flags);
   if (code < 0) {
@@ -240,6 +252,7 @@ int quic_handshake::open_client_session() noexcept {
   const char* host = name_.empty() ? nullptr : base::as_text(name_.view()).data();  // it has a terminator
   if (host != nullptr && !base::ip_address::parse(sni()))
     then([&] { return gnutls_server_name_set(session_, GNUTLS_NAME_DNS, host, name_.size() - 1); });
+  if (s.trust->has_pin()) gnutls_session_set_verify_function(session_, quic_handshake_hooks::check_pin);
   if (s.trust->verifies()) gnutls_session_set_verify_cert(session_, host, 0);
   if (code < 0 || session_data_.empty()) return code;
   // A session GnuTLS does not take is one we do not have.

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tls/handshake_pair.hpp"
+#include "tls/message_edit.hpp"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -110,6 +111,78 @@ TEST(quic_handshake, takes_bytes_one_at_a_time) {
   pair.expect_complete();
   pair.expect_same_secrets();
   EXPECT_TRUE(pair.client.tls->has_new_session());
+}
+
+TEST(quic_handshake, takes_a_hello_of_many_packets) {
+  handshake_pair pair(make_client(client_defaults()), make_server(server_defaults()));
+  bytes large = client_parameters;
+  const bytes unknown = {0x40, 0x60, 0x67, 0x10};  // a parameter nobody knows, of 10 000 bytes
+  large.insert(large.end(), unknown.begin(), unknown.end());
+  large.resize(large.size() + 10000, 0xab);
+  tls::client_start with;
+  with.server_name = "example.test";
+  with.transport_parameters = large;
+  pair.client.last = pair.client.tls->start(with);
+  pair.client.advance(pair.now_ns);
+  EXPECT_GT(pair.client.tls->output(encryption_level::initial).size(), 10000u);
+  pair.piece = 1173;
+  pair.exchange();
+  pair.expect_complete();
+  pair.expect_same_secrets();
+  EXPECT_EQ(as_vector(pair.server.tls->peer_transport_parameters()), large);
+}
+
+// As browsers send: X25519MLKEM768 with its 1216 bytes in front of X25519.
+TEST(quic_handshake, answers_a_hello_whose_first_key_share_is_post_quantum) {
+  handshake_pair pair(make_client(client_defaults()), make_server(server_defaults()));
+  pair.passing = [](bool from_client, encryption_level level, bytes& flight) {
+    if (!from_client || level != encryption_level::initial) return;
+    const auto body_of = [&](std::uint16_t type) {
+      const std::size_t at = find_extension(flight, type);
+      const std::size_t size = base::load_be16(flight.data() + at + 4);
+      return bytes(flight.begin() + static_cast<std::ptrdiff_t>(at + 6),
+                   flight.begin() + static_cast<std::ptrdiff_t>(at + 6 + size));
+    };
+    const auto put_before = [&](std::uint16_t type, bytes front) {
+      const bytes rest = body_of(type);
+      front.insert(front.end(), rest.begin(), rest.end());
+      bytes whole(2);
+      base::store_be16(whole.data(), static_cast<std::uint16_t>(front.size()));
+      whole.insert(whole.end(), front.begin(), front.end());
+      set_extension(flight, type, whole);
+    };
+    bytes share = {0x11, 0xec, 0x04, 0xc0};
+    share.resize(share.size() + 1216, 0x5a);
+    put_before(10, {0x11, 0xec});
+    put_before(51, share);
+  };
+  pair.start();
+  pair.pass(pair.client, pair.server, true);
+  EXPECT_EQ(pair.server.last, handshake_progress::stalled) << pair.server.tls->reason();
+  EXPECT_FALSE(pair.server.tls->output(encryption_level::handshake).empty()) << "a flight, no retry";
+  EXPECT_EQ(pair.server.secrets.size(), 3u);
+}
+
+TEST(quic_handshake, lets_the_client_pin_the_servers_key) {
+  for (const auto kind : {key_kind::ecdsa_p256, key_kind::rsa_2048}) {
+    auto client = client_defaults();
+    client.trust = tls::client_trust::pinned(server_defaults(kind).credentials->spki_pin()).value();
+    handshake_pair pair(make_client(client), make_server(server_defaults(kind)));
+    pair.server_name = "a.name.of.no.certificate";
+    pair.run();
+    pair.expect_complete();
+    pair.expect_same_secrets();
+  }
+}
+
+TEST(quic_handshake, holds_little_beside_the_session_and_less_afterwards) {
+  handshake_pair pair(make_client(client_defaults()), make_server(server_defaults()));
+  pair.run();
+  pair.expect_complete();
+  EXPECT_GT(pair.server.tls->heap_bytes(), 0u);
+  EXPECT_LE(pair.server.tls->heap_bytes(), 4096u);
+  for (const auto level : crypto_levels) pair.server.tls->discard_output(level);
+  EXPECT_LE(pair.server.tls->heap_bytes(), 2048u);
 }
 
 TEST(quic_handshake, takes_the_servers_preference_of_protocols) {

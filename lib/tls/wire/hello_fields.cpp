@@ -1,5 +1,8 @@
 #include "tls/wire/hello_fields.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "base/byte_reader.hpp"
 #include "tls/wire/extension_type.hpp"
 
@@ -17,6 +20,14 @@ bool read_vector8(byte_reader& in, byte_view& out) noexcept {
   if (!next.u8(size) || !next.bytes(size, out)) return false;
   in = next;
   return true;
+}
+
+bool has_number(byte_view list, std::uint16_t wanted) noexcept {
+  byte_reader in(list);
+  std::uint16_t number = 0;
+  while (in.u16(number))
+    if (number == wanted) return true;
+  return false;
 }
 
 bool read_vector16(byte_reader& in, byte_view& out) noexcept {
@@ -83,6 +94,22 @@ parse_status read_extension(std::uint16_t type, byte_view body, std::uint32_t at
       f.transport_parameters = body;
       f.has_transport_parameters = true;
       return {};
+    case ext_supported_versions: {
+      if (!is_first(5, seen)) return {parse_errc::duplicate, at};
+      byte_reader in(body);
+      byte_view versions;
+      if (!read_vector8(in, versions) || !in.empty()) return {parse_errc::bad_length, at};
+      f.offers_tls_1_3 = has_number(versions, tls_1_3);
+      return {};
+    }
+    case ext_supported_groups:
+    case ext_key_share: {
+      if (!is_first(type == ext_key_share ? 6 : 7, seen)) return {parse_errc::duplicate, at};
+      byte_reader in(body);
+      if (!read_vector16(in, type == ext_key_share ? f.key_shares : f.groups) || !in.empty())
+        return {parse_errc::bad_length, at};
+      return {};
+    }
     case ext_early_data:
       if (!is_first(3, seen)) return {parse_errc::duplicate, at};
       if (!body.empty()) return {parse_errc::bad_length, at};
@@ -145,6 +172,29 @@ std::optional<std::size_t> choose_protocol(byte_view names, std::span<const std:
       if (base::as_text(name) == ours[i]) return i;
   }
   return std::nullopt;
+}
+
+bool has_preferred_share(const hello_fields& hello, std::span<const std::uint16_t> ours) noexcept {
+  for (const std::uint16_t wanted : ours) {
+    if (!has_number(hello.groups, wanted)) continue;
+    byte_reader in(hello.key_shares);
+    std::uint16_t number = 0;
+    byte_view share;
+    while (in.u16(number) && read_vector16(in, share))
+      if (number == wanted) return true;
+    return false;
+  }
+  return false;
+}
+
+bool is_hello_retry_request(byte_view message) noexcept {
+  // SHA-256 of "HelloRetryRequest".
+  static constexpr std::array<std::uint8_t, hello_random_size> retry_random = {
+      0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+      0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+  constexpr std::size_t random_at = handshake_header_size + 2;
+  return message.size() >= random_at + hello_random_size && message[0] == handshake_server_hello &&
+         std::equal(retry_random.begin(), retry_random.end(), message.data() + random_at);
 }
 
 parse_status parse_new_session_ticket(byte_view message, new_session_ticket& out) noexcept {
