@@ -9,8 +9,10 @@
 namespace millrace::crypto {
 namespace {
 
-static_assert(sizeof(gcm_key_data) <= sizeof(aead_key::schedule), "IPsec-MB's key schedule has outgrown ours");
-static_assert(alignof(aead_key) >= 64, "gcm_key_data asks for 64 bytes (its AVX-512 code loads whole lines)");
+static_assert(sizeof(gcm_key_data) <= sizeof(aead_key), "IPsec-MB's key schedule has outgrown ours");
+static_assert(offsetof(gcm_key_data, ghash_keys) + sizeof(gcm_key_data::ghash_keys) <= sizeof(aead_key::schedule),
+              "the algorithm stands where IPsec-MB has padding");
+static_assert(alignof(aead_key) >= alignof(gcm_key_data), "IPsec-MB's AVX-512 code loads whole lines");
 
 const gcm_key_data* schedule_of(const aead_key& key) noexcept {
   return reinterpret_cast<const gcm_key_data*>(key.schedule.data());
@@ -20,17 +22,65 @@ const gcm_key_data* schedule_of(const aead_key& key) noexcept {
 constexpr std::uint8_t nothing[1] = {};
 const std::uint8_t* never_null(base::byte_view bytes) noexcept { return bytes.empty() ? nothing : bytes.data(); }
 
-}  // namespace
-
-void set_aes128_gcm_key(engine& e, base::byte_view key16, aead_key& out) noexcept {
-  MILLRACE_ASSERT(key16.size() == aes128_key_size);
-  IMB_AES128_GCM_PRE(e.cipher_manager(), key16.data(), reinterpret_cast<gcm_key_data*>(out.schedule.data()));
+// The calls of one GCM key size in one direction.
+struct gcm_calls {
+  aes_gcm_enc_dec_t whole;
+  aes_gcm_init_t init;
+  aes_gcm_enc_dec_update_t update;
+  aes_gcm_enc_dec_finalize_t finalize;
+};
+gcm_calls opening(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
+  if (algorithm == aead_algorithm::aes_128_gcm)
+    return {m->gcm128_dec, m->gcm128_init, m->gcm128_dec_update, m->gcm128_dec_finalize};
+  return {m->gcm256_dec, m->gcm256_init, m->gcm256_dec_update, m->gcm256_dec_finalize};
+}
+gcm_calls sealing(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
+  if (algorithm == aead_algorithm::aes_128_gcm)
+    return {m->gcm128_enc, m->gcm128_init, m->gcm128_enc_update, m->gcm128_enc_finalize};
+  return {m->gcm256_enc, m->gcm256_init, m->gcm256_enc_update, m->gcm256_enc_finalize};
 }
 
-void set_aes128_header_key(engine& e, base::byte_view key16, header_key& out) noexcept {
-  MILLRACE_ASSERT(key16.size() == aes128_key_size);
-  header_key decryption;  // IPsec-MB expands both directions in one call; header protection only ever encrypts
-  IMB_AES_KEYEXP_128(e.cipher_manager(), key16.data(), out.schedule.data(), decryption.schedule.data());
+void gcm_parts(const gcm_calls& calls, const aead_key& key, base::byte_view nonce, base::byte_view associated,
+               std::span<const text_part> parts, std::uint8_t* tag) noexcept {
+  gcm_context_data context;
+  calls.init(schedule_of(key), &context, nonce.data(), never_null(associated), associated.size());
+  for (const text_part& part : parts) {
+    if (part.size != 0) calls.update(schedule_of(key), &context, part.to, part.from, part.size);
+  }
+  calls.finalize(schedule_of(key), &context, tag, aead_tag_size);
+}
+
+void chacha20_parts(IMB_MGR* m, chacha_poly_enc_dec_update_t update, const aead_key& key, base::byte_view nonce,
+                    base::byte_view associated, std::span<const text_part> parts, std::uint8_t* tag) noexcept {
+  chacha20_poly1305_context_data context;
+  IMB_CHACHA20_POLY1305_INIT(m, key.schedule.data(), &context, nonce.data(), never_null(associated), associated.size());
+  for (const text_part& part : parts) {
+    if (part.size != 0) update(key.schedule.data(), &context, part.to, part.from, part.size);
+  }
+  IMB_CHACHA20_POLY1305_ENC_FINALIZE(m, &context, tag, aead_tag_size);
+}
+
+}  // namespace
+
+void set_aead_key(engine& e, aead_algorithm algorithm, base::byte_view key, aead_key& out) noexcept {
+  MILLRACE_ASSERT(key.size() == key_size(algorithm));
+  auto* const schedule = reinterpret_cast<gcm_key_data*>(out.schedule.data());
+  switch (algorithm) {
+    case aead_algorithm::aes_128_gcm:
+      IMB_AES128_GCM_PRE(e.cipher_manager(), key.data(), schedule);
+      break;
+    case aead_algorithm::aes_256_gcm:
+      IMB_AES256_GCM_PRE(e.cipher_manager(), key.data(), schedule);
+      break;
+    case aead_algorithm::chacha20_poly1305:
+      std::memcpy(out.schedule.data(), key.data(), aead_key_size_max);
+      break;
+  }
+  out.algorithm = algorithm;
+}
+
+void set_aes128_gcm_key(engine& e, base::byte_view key16, aead_key& out) noexcept {
+  set_aead_key(e, aead_algorithm::aes_128_gcm, key16, out);
 }
 
 bool open(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view associated, base::byte_view sealed,
@@ -40,10 +90,17 @@ bool open(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view
   const std::size_t size = sealed.size() - aead_tag_size;
   // In place, the tag behind the ciphertext is not overwritten: it stays where it is until compared.
   const base::byte_view tag = sealed.subspan(size);
-  gcm_context_data context;
   alignas(16) aead_tag computed;
-  IMB_AES128_GCM_DEC(e.cipher_manager(), schedule_of(key), &context, out, sealed.data(), size, nonce.data(),
-                     never_null(associated), associated.size(), computed.data(), computed.size());
+  if (key.algorithm == aead_algorithm::chacha20_poly1305) {
+    const text_part whole{sealed.data(), out, size};
+    chacha20_parts(e.cipher_manager(), e.cipher_manager()->chacha20_poly1305_dec_update, key, nonce, associated,
+                   {&whole, 1}, computed.data());
+  } else {
+    gcm_context_data context;
+    opening(e.cipher_manager(), key.algorithm)
+        .whole(schedule_of(key), &context, out, sealed.data(), size, nonce.data(), never_null(associated),
+               associated.size(), computed.data(), computed.size());
+  }
   if (equal_secret(computed, tag)) return true;
   if (size != 0) std::memset(out, 0, size);
   return false;
@@ -52,14 +109,49 @@ bool open(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view
 void seal(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view associated, base::byte_view in,
           std::uint8_t* out) noexcept {
   MILLRACE_ASSERT(nonce.size() == aead_nonce_size);
+  if (key.algorithm == aead_algorithm::chacha20_poly1305) {
+    const text_part whole{in.data(), out, in.size()};
+    chacha20_parts(e.cipher_manager(), e.cipher_manager()->chacha20_poly1305_enc_update, key, nonce, associated,
+                   {&whole, 1}, out + in.size());
+    return;
+  }
   gcm_context_data context;
-  IMB_AES128_GCM_ENC(e.cipher_manager(), schedule_of(key), &context, out, never_null(in), in.size(), nonce.data(),
-                     never_null(associated), associated.size(), out + in.size(), aead_tag_size);
+  sealing(e.cipher_manager(), key.algorithm)
+      .whole(schedule_of(key), &context, out, never_null(in), in.size(), nonce.data(), never_null(associated),
+             associated.size(), out + in.size(), aead_tag_size);
+}
+
+bool open_parts(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view associated,
+                std::span<const text_part> parts, base::byte_view tag) noexcept {
+  MILLRACE_ASSERT(nonce.size() == aead_nonce_size && tag.size() == aead_tag_size);
+  IMB_MGR* const m = e.cipher_manager();
+  alignas(16) aead_tag computed;
+  if (key.algorithm == aead_algorithm::chacha20_poly1305) {
+    chacha20_parts(m, m->chacha20_poly1305_dec_update, key, nonce, associated, parts, computed.data());
+  } else {
+    gcm_parts(opening(m, key.algorithm), key, nonce, associated, parts, computed.data());
+  }
+  if (equal_secret(computed, tag)) return true;
+  for (const text_part& part : parts) {
+    if (part.size != 0) std::memset(part.to, 0, part.size);
+  }
+  return false;
+}
+
+void seal_parts(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view associated,
+                std::span<const text_part> parts, std::uint8_t* tag) noexcept {
+  MILLRACE_ASSERT(nonce.size() == aead_nonce_size);
+  IMB_MGR* const m = e.cipher_manager();
+  if (key.algorithm == aead_algorithm::chacha20_poly1305) {
+    chacha20_parts(m, m->chacha20_poly1305_enc_update, key, nonce, associated, parts, tag);
+  } else {
+    gcm_parts(sealing(m, key.algorithm), key, nonce, associated, parts, tag);
+  }
 }
 
 void authenticate(engine& e, const aead_key& key, base::byte_view nonce, std::span<const base::byte_view> associated,
                   aead_tag& tag) noexcept {
-  MILLRACE_ASSERT(nonce.size() == aead_nonce_size);
+  MILLRACE_ASSERT(nonce.size() == aead_nonce_size && key.algorithm == aead_algorithm::aes_128_gcm);
   IMB_MGR* const manager = e.cipher_manager();
   gcm_context_data context;
   IMB_AES128_GMAC_INIT(manager, schedule_of(key), &context, nonce.data(), nonce.size());
@@ -67,14 +159,6 @@ void authenticate(engine& e, const aead_key& key, base::byte_view nonce, std::sp
     if (!part.empty()) IMB_AES128_GMAC_UPDATE(manager, schedule_of(key), &context, part.data(), part.size());
   }
   IMB_AES128_GMAC_FINALIZE(manager, schedule_of(key), &context, tag.data(), tag.size());
-}
-
-void header_mask(engine& e, const header_key& key, base::byte_view sample,
-                 std::array<std::uint8_t, header_mask_size>& mask) noexcept {
-  MILLRACE_ASSERT(sample.size() == header_sample_size);
-  // CFB of zeros with the sample as IV is the block cipher of the sample: the cheapest call that reaches one block.
-  static constexpr std::array<std::uint8_t, header_mask_size> zeros{};
-  IMB_AES128_CFB_ONE(e.cipher_manager(), mask.data(), zeros.data(), sample.data(), key.schedule.data(), zeros.size());
 }
 
 }  // namespace millrace::crypto

@@ -28,6 +28,8 @@ std::optional<engine> engine::make(const engine_options& options) noexcept {
     init_mb_mgr_auto(made.hash_.get(), nullptr);
   }
   if (imb_get_errno(made.hash_.get()) != 0) return std::nullopt;
+  // Header protection has its own AES code, on the CPU's instructions; IPsec-MB 1.3 as distributed needs them as well.
+  if ((made.cipher_->features & IMB_FEATURE_AESNI) == 0) return std::nullopt;
   made.blocks_ = sha_ni ? sha256_blocks_sha_ni : sha256_blocks_portable;
   return made;
 }

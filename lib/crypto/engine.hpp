@@ -4,8 +4,8 @@
 //          ciphers, and an SSE/SHA-NI one for hashing, because on 1.3 the wide one hashes single messages slower.
 //          The calls here take keys as bytes; crypto/hmac.hpp and crypto/hkdf.hpp keep prepared ones.
 // Owner    the engine owns both managers. Threads  one at a time.
-// Errors   make() answers nullopt when IPsec-MB cannot start on this CPU; calls after that cannot fail.
-// Source   FIPS 180-4, RFC 2104, RFC 5869, RFC 8446 7.1. Tests  test/crypto/, against libcrypto
+// Errors   make() answers nullopt when IPsec-MB cannot start on this CPU (it needs AES instructions); calls after that
+// cannot fail. Source   FIPS 180-4, RFC 2104, RFC 5869, RFC 8446 7.1. Tests  test/crypto/, against libcrypto
 #pragma once
 
 #include <array>

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "crypto/hmac.hpp"
+#include "crypto/sha384.hpp"
 
 namespace millrace::crypto {
 
@@ -50,5 +51,17 @@ void hkdf_expand(engine& e, const hmac_key& secret, const hkdf_label& label, sha
 
 // Any label, any output up to hkdf_output_max.
 void hkdf_expand_label(engine& e, const hmac_key& secret, std::string_view label, base::byte_span out) noexcept;
+
+// Either hash, for key schedules: a secret has hash_size() bytes.
+enum class hash_algorithm : std::uint8_t { sha256, sha384 };
+[[nodiscard]] constexpr std::size_t hash_size(hash_algorithm hash) noexcept {
+  return hash == hash_algorithm::sha256 ? sha256_size : sha384_size;
+}
+// RFC 5869 2.2; out: exactly hash_size(hash) bytes.
+void hkdf_extract(engine& e, hash_algorithm hash, base::byte_view salt, base::byte_view secret,
+                  base::byte_span out) noexcept;
+// secret: exactly hash_size(hash) bytes; out.size() <= 255 * hash_size(hash), label as above.
+void hkdf_expand_label(engine& e, hash_algorithm hash, base::byte_view secret, std::string_view label,
+                       base::byte_span out) noexcept;
 
 }  // namespace millrace::crypto

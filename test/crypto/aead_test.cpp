@@ -158,29 +158,3 @@ TEST(aead, authenticates_parts_as_one_run) {
     }
   });
 }
-
-TEST(header_mask, is_the_start_of_the_encrypted_sample) {
-  test::on_every_engine([](crypto::engine& engine) {
-    test::seeded random(54);
-    for (int round = 0; round < 200; ++round) {
-      const bytes key = random.bytes(16);
-      const bytes sample = random.bytes(16);
-      crypto::header_key schedule;
-      crypto::set_aes128_header_key(engine, key, schedule);
-      std::array<std::uint8_t, crypto::header_mask_size> mask{};
-      crypto::header_mask(engine, schedule, sample, mask);
-      const bytes block = test::libcrypto::aes128_ecb_block(key, sample);
-      ASSERT_EQ(to_hex(mask), to_hex(base::byte_view(block).first(5)));
-    }
-  });
-}
-
-TEST(header_mask, is_the_one_rfc_9001_a_2_prints) {
-  test::on_every_engine([](crypto::engine& engine) {
-    crypto::header_key schedule;
-    crypto::set_aes128_header_key(engine, from_hex("9f50449e04a0e810283a1e9933adedd2"), schedule);
-    std::array<std::uint8_t, crypto::header_mask_size> mask{};
-    crypto::header_mask(engine, schedule, from_hex("d1b1c98dd7689fb8ec11d242b123dc9b"), mask);
-    EXPECT_EQ(to_hex(mask), "437b9aec36");
-  });
-}

@@ -96,3 +96,24 @@ TEST(hkdf, writes_nothing_when_nothing_is_asked) {
   engine->hkdf_expand_label(crypto::sha256_digest{}, "x", base::byte_span(&beyond, std::size_t{0}));
   EXPECT_EQ(beyond, 0x5a);
 }
+
+TEST(hkdf, of_either_hash_agrees_with_libcrypto) {
+  test::on_every_engine([](crypto::engine& engine) {
+    test::seeded random(5870);
+    for (const auto& [hash, theirs] : {std::pair{crypto::hash_algorithm::sha256, EVP_sha256()},
+                                       std::pair{crypto::hash_algorithm::sha384, EVP_sha384()}}) {
+      const std::size_t hash_size = crypto::hash_size(hash);
+      for (std::size_t size = 1; size <= 300; ++size) {
+        const auto secret = random.bytes(hash_size);
+        const auto salt = random.bytes(random.below(200));
+        std::vector<std::uint8_t> extracted(hash_size);
+        crypto::hkdf_extract(engine, hash, salt, secret, extracted);
+        ASSERT_EQ(to_hex(extracted), to_hex(test::libcrypto::hmac(theirs, salt, secret)));
+        const std::string label(random.below(crypto::hkdf_label_max + 1), 'q');
+        std::vector<std::uint8_t> expanded(size);
+        crypto::hkdf_expand_label(engine, hash, secret, label, expanded);
+        ASSERT_EQ(to_hex(expanded), to_hex(test::libcrypto::hkdf_expand_label(secret, label, size, theirs))) << size;
+      }
+    }
+  });
+}

@@ -78,8 +78,7 @@ open_errc open_initial(crypto::engine& engine, const packet_keys& keys, base::by
   if (out.size() < size) return open_errc::no_room;
 
   std::array<std::uint8_t, crypto::header_mask_size> mask;
-  crypto::header_mask(engine, keys.header, packet.subspan(pn_offset + sample_distance, crypto::header_sample_size),
-                      mask);
+  crypto::header_mask(keys.header, packet.subspan(pn_offset + sample_distance, crypto::header_sample_size), mask);
   std::memcpy(out.data(), packet.data(), pn_offset + pn_size_max);
   out[0] = static_cast<std::uint8_t>(out[0] ^ (mask[0] & long_header_mask_bits));
   const unsigned pn_size = (out[0] & pn_size_mask) + 1u;
@@ -116,8 +115,7 @@ bool seal_initial(crypto::engine& engine, const packet_keys& keys, base::byte_sp
   crypto::seal(engine, keys.aead, make_nonce(keys, packet_number), packet.first(header_size), frames,
                packet.data() + header_size);
   std::array<std::uint8_t, crypto::header_mask_size> mask;
-  crypto::header_mask(engine, keys.header, packet.subspan(pn_offset + sample_distance, crypto::header_sample_size),
-                      mask);
+  crypto::header_mask(keys.header, packet.subspan(pn_offset + sample_distance, crypto::header_sample_size), mask);
   packet[0] = static_cast<std::uint8_t>(packet[0] ^ (mask[0] & long_header_mask_bits));
   xor_bytes(packet.data() + pn_offset, mask.data() + 1, pn_size);
   return true;

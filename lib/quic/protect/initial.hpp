@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/bytes.hpp"
-#include "crypto/aead.hpp"
+#include "crypto/header_protection.hpp"
 #include "quic/wire/header.hpp"
 
 namespace millrace::quic::protect {
