@@ -58,6 +58,11 @@ void hkdf_expand_label(engine& e, const hmac_key& secret, std::string_view label
                             [&](base::byte_view message, sha256_digest& block) { hmac(e, secret, message, block); });
 }
 
+void hkdf_expand_label(const hmac384_key& secret, std::string_view label, base::byte_span out) noexcept {
+  expand_label<sha384_size>(label, out,
+                            [&](base::byte_view message, sha384_digest& block) { hmac384(secret, message, block); });
+}
+
 void hkdf_extract(engine& e, hash_algorithm hash, base::byte_view salt, base::byte_view secret,
                   base::byte_span out) noexcept {
   MILLRACE_ASSERT(out.size() == hash_size(hash));
@@ -87,8 +92,7 @@ void hkdf_expand_label(engine& e, hash_algorithm hash, base::byte_view secret, s
   }
   wiped<hmac384_key> key;
   set_hmac384_key(secret, *key);
-  expand_label<sha384_size>(label, out,
-                            [&](base::byte_view message, sha384_digest& block) { hmac384(*key, message, block); });
+  hkdf_expand_label(*key, label, out);
 }
 
 }  // namespace millrace::crypto

@@ -52,6 +52,8 @@ void hkdf_expand(engine& e, const hmac_key& secret, const hkdf_label& label, sha
 // Any label, any output up to hkdf_output_max.
 void hkdf_expand_label(engine& e, const hmac_key& secret, std::string_view label, base::byte_span out) noexcept;
 
+void hkdf_expand_label(const hmac384_key& secret, std::string_view label, base::byte_span out) noexcept;
+
 // Either hash, for key schedules: a secret has hash_size() bytes.
 enum class hash_algorithm : std::uint8_t { sha256, sha384 };
 [[nodiscard]] constexpr std::size_t hash_size(hash_algorithm hash) noexcept {

@@ -50,7 +50,7 @@ std::size_t hello_size(wire::version_number version, byte_view stream, bool& pos
   return size;
 }
 
-drop_reason reason_of(open_errc code) noexcept {
+drop_reason anomaly_of(open_errc code) noexcept {
   return code == open_errc::reserved_bits ? drop_reason::quic_bad_reserved_bits : drop_reason::quic_decrypt_failed;
 }
 
@@ -124,7 +124,7 @@ bool hello_reader::open(connection& c, byte_view packet, const wire::packet_head
   }
   if (code == open_errc::ok) return true;
   if (c.failed_opens != UINT8_MAX) ++c.failed_opens;
-  counters_->anomalies.add(reason_of(code));
+  counters_->anomalies.add(anomaly_of(code));
   return false;
 }
 

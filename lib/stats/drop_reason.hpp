@@ -103,6 +103,9 @@ namespace millrace::stats {
   X(quic_decrypt_failed, "an Initial that its keys do not open")                           \
   X(quic_bad_retry_tag, "a Retry whose integrity tag is wrong")                            \
   X(quic_bad_reserved_bits, "reserved bits set behind header protection")                  \
+  X(quic_too_short, "a QUIC packet too short to be protected")                             \
+  X(quic_too_many_parts, "a QUIC packet in more pieces than we follow")                    \
+  X(quic_integrity_limit, "a QUIC packet of a connection that has met too many forgeries") \
   X(quic_bad_frame, "a frame that cannot be, or not in this packet")                       \
   X(quic_crypto_overlap, "CRYPTO data that contradicts what was sent before")              \
   X(quic_crypto_too_far, "CRYPTO data beyond the bytes we keep for a handshake")           \

@@ -10,18 +10,12 @@
 #pragma once
 
 #include "base/bytes.hpp"
-#include "crypto/header_protection.hpp"
+#include "quic/protect/open.hpp"
 #include "quic/wire/header.hpp"
 
 namespace millrace::quic::protect {
 
 enum class side : std::uint8_t { client, server };
-
-struct packet_keys {
-  crypto::aead_key aead;      // AES-128-GCM for Initials
-  crypto::header_key header;  // AES-128 block
-  std::array<std::uint8_t, 12> iv{};
-};
 
 // False when the version's initial salt is not public or not known to us; `out` is then untouched. Inside T050, T051
 // and Q050 packets the frames are gQUIC's (quic/wire/gquic_frame.hpp).
@@ -30,8 +24,6 @@ struct packet_keys {
 
 // True when derive_initial_keys can serve the version.
 [[nodiscard]] bool has_initial_salt(wire::version_number version) noexcept;
-
-enum class open_errc : std::uint8_t { ok, too_short, no_room, auth_failed, reserved_bits };
 
 struct opened {
   std::uint64_t packet_number = 0;

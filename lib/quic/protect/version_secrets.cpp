@@ -11,17 +11,29 @@ namespace {
 
 using salt = std::array<std::uint8_t, 20>;
 
-constexpr initial_labels labels_v1 = {  // RFC 9001 5.1
-    .key = crypto::make_hkdf_label<16>("quic key"),
+constexpr schedule_labels labels_v1 = {  // RFC 9001 5.1 6.1
+    .key16 = crypto::make_hkdf_label<16>("quic key"),
+    .key32 = crypto::make_hkdf_label<32>("quic key"),
     .iv = crypto::make_hkdf_label<12>("quic iv"),
-    .header = crypto::make_hkdf_label<16>("quic hp")};
-constexpr initial_labels labels_v2 = {  // RFC 9369 3.3.2
-    .key = crypto::make_hkdf_label<16>("quicv2 key"),
+    .header16 = crypto::make_hkdf_label<16>("quic hp"),
+    .header32 = crypto::make_hkdf_label<32>("quic hp"),
+    .key_text = "quic key",
+    .iv_text = "quic iv",
+    .header_text = "quic hp",
+    .update_text = "quic ku"};
+constexpr schedule_labels labels_v2 = {  // RFC 9369 3.3.2
+    .key16 = crypto::make_hkdf_label<16>("quicv2 key"),
+    .key32 = crypto::make_hkdf_label<32>("quicv2 key"),
     .iv = crypto::make_hkdf_label<12>("quicv2 iv"),
-    .header = crypto::make_hkdf_label<16>("quicv2 hp")};
+    .header16 = crypto::make_hkdf_label<16>("quicv2 hp"),
+    .header32 = crypto::make_hkdf_label<32>("quicv2 hp"),
+    .key_text = "quicv2 key",
+    .iv_text = "quicv2 iv",
+    .header_text = "quicv2 hp",
+    .update_text = "quicv2 ku"};
 
-consteval initial_secrets make(const salt& bytes, const initial_labels& labels) {
-  return {crypto::constant_hmac_key(bytes), labels};
+consteval initial_secrets make(const salt& bytes, const schedule_labels& labels) {
+  return {crypto::constant_hmac_key(bytes), &labels};
 }
 
 constexpr initial_secrets initial_v1 =  // RFC 9001 5.2; drafts 33 and 34
@@ -138,6 +150,11 @@ constexpr version_secrets secrets_of(wire::version_number version) noexcept {
 
 const initial_secrets* find_initial_secrets(wire::version_number version) noexcept {
   return secrets_of(version).initial;
+}
+
+const schedule_labels* find_labels(wire::version_number version) noexcept {
+  const initial_secrets* const secrets = find_initial_secrets(version);
+  return secrets == nullptr ? nullptr : secrets->labels;
 }
 
 const retry_secrets* find_retry_secrets(wire::version_number version) noexcept { return secrets_of(version).retry; }

@@ -1,0 +1,106 @@
+#include "quic/protect/send_keys.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "crypto/wiped.hpp"
+#include "quic/protect/sealed_payload.hpp"
+#include "quic/wire/packet_number.hpp"
+
+namespace millrace::quic::protect {
+
+bool send_keys::install(crypto::engine& engine, const key_context& context, const traffic_secret& secret) noexcept {
+  packet_keys first;
+  if (!derive_packet_keys(engine, context, secret, first)) return false;
+  header_ = first.header;
+  current_ = first;
+  crypto::wipe({reinterpret_cast<std::uint8_t*>(&first), sizeof(first)});
+  secret_ = secret;
+  context_ = context;
+  next_pn_ = 0;
+  first_of_phase_ = 0;
+  sealed_ = 0;
+  confidentiality_limit_ = limits_of(aead_of(context.suite)).confidentiality_pkts;
+  updates_ = 0;
+  phase_ = false;
+  return true;
+}
+
+void send_keys::update(crypto::engine& engine) noexcept {
+  // Cannot fail: the version and the size of the secret were right when the keys were installed.
+  const bool derived =
+      next_secret(engine, context_, secret_, secret_) && derive_payload_keys(engine, context_, secret_, current_);
+  MILLRACE_ASSERT(derived);
+  static_cast<void>(derived);
+  first_of_phase_ = next_pn_;
+  sealed_ = 0;
+  phase_ = !phase_;
+  ++updates_;
+}
+
+bool send_keys::may_update(std::uint64_t largest_acked) const noexcept {
+  return largest_acked != wire::no_packet_number && largest_acked >= first_of_phase_ && sealed_ != 0;
+}
+
+key_use send_keys::use() const noexcept {
+  if (sealed_ >= confidentiality_limit_) return key_use::spent;
+  return sealed_ >= confidentiality_limit_ / 2 ? key_use::update_due : key_use::fine;
+}
+
+void send_keys::seal_under_current(crypto::engine& engine, seal_request& request) noexcept {
+  if (request.packet_number < next_pn_) {
+    request.code = seal_errc::number_reused;
+    return;
+  }
+  if (sealed_ >= confidentiality_limit_) {
+    request.code = seal_errc::confidentiality_spent;
+    return;
+  }
+  if (!request.out.empty() && (request.out[0] & long_form_bit) == 0) {
+    const unsigned without = request.out[0] & ~unsigned{key_phase_bit};
+    request.out[0] = static_cast<std::uint8_t>(without | (phase_ ? key_phase_bit : 0u));
+  }
+  seal_payload(engine, current_, request);
+  if (request.code != seal_errc::ok) return;
+  next_pn_ = request.packet_number + 1;
+  ++sealed_;
+}
+
+seal_errc send_keys::seal(crypto::engine& engine, seal_request& request) noexcept {
+  seal_under_current(engine, request);
+  if (request.code != seal_errc::ok) return request.code;
+  crypto::header_mask_bytes mask;
+  crypto::header_mask(header_, {sample_of(request), crypto::header_sample_size}, mask);
+  add_mask(request, mask.data());
+  return request.code;
+}
+
+// A friend of send_keys, so that its steps can be taken apart: packet by packet first, then all masks.
+class seal_batch {
+ public:
+  static constexpr std::size_t size_max = 32;
+
+  static void run(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
+    std::array<crypto::header_mask_job, size_max> masks;
+    std::array<const seal_request*, size_max> sealed;
+    std::size_t count = 0;
+    for (seal_job& job : jobs) {
+      job.keys->seal_under_current(engine, job.request);
+      if (job.request.code != seal_errc::ok) continue;
+      masks[count] = {.key = &job.keys->header_, .sample = sample_of(job.request)};
+      sealed[count++] = &job.request;
+    }
+    crypto::header_masks(std::span(masks).first(count));
+    for (std::size_t i = 0; i < count; ++i) add_mask(*sealed[i], masks[i].mask.data());
+  }
+};
+
+void seal_burst(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
+  while (!jobs.empty()) {
+    const std::span<seal_job> batch = jobs.first(std::min(jobs.size(), seal_batch::size_max));
+    jobs = jobs.subspan(batch.size());
+    seal_batch::run(engine, batch);
+  }
+}
+
+}  // namespace millrace::quic::protect
