@@ -19,14 +19,15 @@ void ecn::on_lost(std::uint64_t marked) noexcept {
 
 bool ecn::on_ack(const ack& a) noexcept {
   if (state_ == ecn_state::off || state_ == ecn_state::failed) return false;
-  marked_acked_ += a.marked;
+  marked_acked_ += a.marked_here;
+  // RFC 9000 13.4.2.1: an old ACK that comes late must not fail the path, neither by its counts nor for want of them.
+  if (!a.advances) return false;
   const auto fail = [this] {
     state_ = ecn_state::failed;
     return false;
   };
   // RFC 9000 13.4.2.1: counts missing from an ACK of marked packets: somebody removes marks, or the peer ignores them.
   if (a.counts == nullptr) return a.marked != 0 ? fail() : false;
-  if (!a.advances) return false;  // RFC 9000 13.4.2.1: an old ACK that comes late must not fail the path
   const auto space = static_cast<std::size_t>(a.space);
   wire::ecn_counts& seen = seen_[space];
   const wire::ecn_counts& now = *a.counts;
@@ -40,7 +41,7 @@ bool ecn::on_ack(const ack& a) noexcept {
   if (now.ect0 + now.ce > sent_in_[space] || now.ect1 != 0) return fail();
   seen = now;
   // RFC 9000 A.4
-  if (a.marked != 0 && (state_ == ecn_state::unknown || state_ == ecn_state::testing)) state_ = ecn_state::capable;
+  if (a.marked_here != 0 && (state_ == ecn_state::unknown || state_ == ecn_state::testing)) state_ = ecn_state::capable;
   return more_ce != 0;
 }
 

@@ -47,6 +47,7 @@ class ecn {
     packet_space space = packet_space::application;
     bool advances = false;                     // the largest acknowledged did: only then are counts in order
     std::uint64_t marked = 0;                  // newly acknowledged packets that were sent with ECT(0)
+    std::uint64_t marked_here = 0;             // of those, the ones sent on this path: only they prove it
     const wire::ecn_counts* counts = nullptr;  // null: the ACK had none
   };
   // True when congestion was newly reported (RFC 9002 7.1).

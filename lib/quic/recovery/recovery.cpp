@@ -77,29 +77,34 @@ void loss_recovery::before_losses(packet_space space, ack_tally& tally, std::uin
                     .space = space,
                     .confirmed = confirmed_});
   }
-  tally.congested = ecn_.on_ack({space, tally.advances, tally.marked, counts});
+  tally.congested = ecn_.on_ack({space, tally.advances, tally.marked, tally.marked_here, counts});
 }
 
 void loss_recovery::after_losses(packet_space space, const ack_tally& tally, const loss_tally& lost) noexcept {
   on_losses(tally.now_ns, lost);
-  if (tally.congested) congestion_.on_ce({tally.now_ns, tally.newest_sent_ns, in_flight_});  // RFC 9002 7.1
+  if (tally.congested) {
+    const std::uint64_t before = congestion_.recovery_start_ns();
+    congestion_.on_ce({tally.now_ns, tally.newest_sent_ns, in_flight_});  // RFC 9002 7.1
+    // A mark is no guess: losses that turn out to be none do not undo what was reduced for it.
+    if (congestion_.recovery_start_ns() != before) event_lost_ = event_spurious_ = 0;
+  }
   if (tally.acked_bytes != 0 || lost.bytes != 0) {
-    ack_event e;
-    e.now_ns = tally.now_ns;
-    e.acked_bytes = tally.acked_bytes;
-    // A reduction just made began a recovery period that nothing in this ACK was sent after.
-    e.growth_bytes = lost.persistent || congestion_.recovery_start_ns() == tally.now_ns ? 0 : tally.growth_bytes;
-    e.prior_in_flight = tally.prior_in_flight;
-    e.in_flight = in_flight_;
-    e.lost_bytes = lost.bytes;
-    e.delivered_bytes = delivery_.delivered_bytes();
-    e.largest_acked = tally.largest;
-    e.largest_sent = at(space).largest_sent();
-    e.latest_rtt_ns = tally.rtt_ns;
-    e.smoothed_rtt_ns = rtt_.smoothed_ns();
-    e.min_rtt_ns = rtt_.min_ns();
-    e.rate = delivery_.take_sample(rtt_.min_ns());
-    congestion_.on_ack(e);
+    congestion_.on_ack({
+        .now_ns = tally.now_ns,
+        .acked_bytes = tally.acked_bytes,
+        // A reduction just made began a recovery period that nothing in this ACK was sent after.
+        .growth_bytes = lost.persistent || congestion_.recovery_start_ns() == tally.now_ns ? 0 : tally.growth_bytes,
+        .prior_in_flight = tally.prior_in_flight,
+        .in_flight = in_flight_,
+        .lost_bytes = lost.bytes,
+        .delivered_bytes = delivery_.delivered_bytes(),
+        .largest_acked = tally.largest,
+        .largest_sent = at(space).largest_sent(),
+        .latest_rtt_ns = tally.rtt_ns,
+        .smoothed_rtt_ns = rtt_.smoothed_ns(),
+        .min_rtt_ns = rtt_.min_ns(),
+        .rate = delivery_.take_sample(rtt_.min_ns()),
+    });
   }
   if (rtt_.has_sample()) pacer_.set_rate(congestion_.pacing_rate(rtt_.smoothed_ns()), congestion_.datagram_bytes());
   // RFC 9002 A.6, A.7: a Handshake packet acknowledged shows that the peer took our address for real.

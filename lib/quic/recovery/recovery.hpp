@@ -27,7 +27,7 @@ struct recovery_config {
   congestion_kind kind = congestion_kind::cubic;
   congestion_config congestion{};
   bool use_ecn = true;
-  std::uint32_t most_blocks = 4096;  // of 28 packets, a packet number space
+  std::uint32_t most_blocks = 1024;  // of 28 packets, a packet number space: 34 MB in flight
   std::uint64_t skip_seed = 1;       // unknown to the peer; 0: no packet number is left out
 };
 
@@ -49,7 +49,8 @@ class loss_recovery {
     std::uint64_t acked_bytes = 0;
     std::uint64_t growth_bytes = 0;
     std::uint64_t marked = 0;
-    std::uint64_t rtt_ns = 0;  // 0: no sample
+    std::uint64_t marked_here = 0;  // on the current path
+    std::uint64_t rtt_ns = 0;       // 0: no sample
     std::uint32_t packets = 0;
     bool eliciting = false;
     bool advances = false;
@@ -102,11 +103,12 @@ class loss_recovery {
   void on_path_changed(std::uint64_t now_ns, bool same_host) noexcept;
   // RFC 9002 6.4: the keys of the space are gone. A client's first Handshake packet discards Initial, and so on.
   void discard(packet_space space, std::uint64_t now_ns) noexcept;
-  // RFC 9002 6.3: after a Retry, or when 0-RTT was refused, what left is lost, without blame.
+  // RFC 9002 6.3: after a Retry, or when 0-RTT was refused, what left is lost, without blame, and probing starts over.
   template <class Owner>
   void lose_all(packet_space space, Owner& owner) noexcept {
     lose_visitor<Owner> visitor{*this, owner, space};
     at(space).lose_all(visitor);
+    pto_count_ = 0;
   }
 
   // --- sending ---
@@ -135,16 +137,15 @@ class loss_recovery {
   }
   // Room to keep the next packet with so many tokens. False: send only what need not be kept; counted in the pool.
   [[nodiscard]] bool reserve(packet_space space, unsigned tokens) noexcept { return at(space).reserve(tokens); }
-  // An ack-eliciting packet, or one in flight. sent_ns, bytes (0: not in flight), eliciting, ect and path_probe are the
-  // caller's to fill in.
-  void on_sent(packet_space space, std::uint64_t number, sent_packet packet,
+  // An ack-eliciting packet, or one in flight. sent_ns, bytes, eliciting, ect and path_probe are the caller's to fill
+  // in. bytes 0 is a packet of another path (RFC 9000 9.3.1): it is not in flight on this one.
+  void on_sent(packet_space space, std::uint64_t number, const sent_packet& packet,
                std::span<const sent_token> tokens) noexcept {
-    delivery_.on_sent(packet, in_flight_);
+    delivery_.on_sent(at(space).on_sent(number, packet, tokens), in_flight_);
     in_flight_ += packet.bytes;
     pacer_.on_sent(packet.sent_ns, packet.bytes);
     anti_deadlock_ns_ = packet.sent_ns;
     if (packet.ect) ecn_.on_sent(space, packet.sent_ns, rtt_.pto_ns());
-    at(space).on_sent(number, packet, tokens);
   }
   // Any other: only ACK, PADDING-free. It is not marked for ECN by us.
   void on_sent_unkept(packet_space space, std::uint64_t number) noexcept { at(space).on_sent_unkept(number); }
@@ -218,18 +219,20 @@ class loss_recovery {
       ++tally.packets;
       tally.eliciting |= p.eliciting;
       tally.marked += p.ect;
-      if (r.number == tally.largest) tally.largest_sent_ns = p.sent_ns;
+      // What is not in flight is a probe of another path, whose round trip is none of this one's (RFC 9000 9.4).
+      if (r.number == tally.largest && p.bytes != 0) tally.largest_sent_ns = p.sent_ns;
       if (r.number >= tally.newest_number) {
         tally.newest_number = r.number;
         tally.newest_sent_ns = p.sent_ns;
       }
       if (self.is_current(space, r.number)) [[likely]] {
         self.in_flight_ -= p.bytes;
+        tally.marked_here += p.ect;
         tally.acked_bytes += p.bytes;
         // RFC 9002 7.8: nor does what left a window open that the application has not filled since.
         if (p.sent_ns > recovery_start_ns && !p.app_limited && !self.delivery_.is_app_limited())
           tally.growth_bytes += p.bytes;
-        self.delivery_.on_acked(p, tally.now_ns);
+        if (p.bytes != 0) self.delivery_.on_acked(p, tally.now_ns);
       }
       for (const sent_token& token : r.tokens) owner.on_acked(space, token);
     }
@@ -256,8 +259,8 @@ class loss_recovery {
       lose_visitor<Owner> common;
       void lost(const sent_report& r) noexcept {
         common.lost(r);
-        tally.marked += r.packet.ect;
         if (!self.is_current(common.space, r.number)) return;
+        tally.marked += r.packet.ect;
         run.on_lost(r);
         if (r.packet.path_probe || r.packet.bytes == 0) return;  // RFC 9000 14.4
         ++tally.packets;

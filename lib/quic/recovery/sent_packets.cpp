@@ -9,8 +9,6 @@
 // block leaves, and moves the hint.
 #include "quic/recovery/sent_packets.hpp"
 
-#include <algorithm>
-
 namespace millrace::quic::recovery {
 
 bool sent_packets::add_block() noexcept {
@@ -29,36 +27,6 @@ bool sent_packets::add_block() noexcept {
   ++blocks_;
   if (before != no_block) static_cast<void>(drop_if_done(before));  // it was kept only to be filled
   return true;
-}
-
-void sent_packets::on_sent(std::uint64_t number, const sent_packet& packet,
-                           std::span<const sent_token> tokens) noexcept {
-  MILLRACE_ASSERT(largest_sent_ == wire::no_packet_number || number > largest_sent_);
-  MILLRACE_ASSERT(newest_ != no_block && tokens.size() <= max_tokens_per_packet);
-  sent_block* block = &(*pool_)[newest_];
-  MILLRACE_ASSERT(block->count < packets_per_block && block->tokens_used + tokens.size() <= tokens_per_block);
-  // 32 bits tell numbers within a block apart; 2^32 of them between two kept packets cannot be used up in practice, and
-  // if they were the packet would be kept under a number that no ACK matches.
-  if (block->count == 0) {
-    block->base = number;
-    block->sequence = kept_;
-  }
-  const unsigned i = block->count++;
-  block->offset[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(number - block->base, UINT32_MAX));
-  sent_packet& kept = block->packets[i];
-  kept = packet;
-  kept.token_at = block->tokens_used;
-  kept.tokens = static_cast<std::uint8_t>(tokens.size());
-  std::copy(tokens.begin(), tokens.end(), block->tokens.begin() + block->tokens_used);
-  block->tokens_used = static_cast<std::uint8_t>(block->tokens_used + tokens.size());
-  block->open |= std::uint32_t{1} << i;
-  largest_sent_ = number;
-  ++kept_;
-  ++outstanding_;
-  if (packet.eliciting) {
-    ++eliciting_;
-    last_eliciting_ns_ = packet.sent_ns;
-  }
 }
 
 // The newest block whose first packet is not above `number`, found from the end that is nearer. There is one: the

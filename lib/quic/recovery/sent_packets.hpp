@@ -7,13 +7,16 @@
 //          that is nearer; at most max_acted_ack_ranges ranges of it count, the rest is older than anything worth
 //          waiting for.
 // Owner    tokens in a report die when the visitor returns. The pool outlives this.
-// Limits   most_blocks a space; reserve() answers no, and the connection then sends nothing that must be kept.
+// Limits   most_blocks a space; reserve() answers no, and the connection then sends nothing that must be kept. They
+//          bound what an ACK frame can cost, too: those that name packets in the middle of 1024 blocks take a
+//          microsecond each, so the connection acts on a few of them a packet.
 // Errors   ack_fault: the peer acknowledged what was never sent, which is PROTOCOL_VIOLATION (RFC 9000 13.1, 21.4);
 //          what its frame said before that has been acted on, and the connection ends anyway.
 // Counts   kept() == acknowledged() + lost() + dropped() + outstanding(), always; spurious() are also in lost().
 // Source   RFC 9002 A.1, 6.1. Tests  test/quic/recovery/sent_packets_test.cpp, fuzz/quic_sent_packets_fuzz.cpp
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "quic/recovery/sent_pool.hpp"
@@ -52,7 +55,7 @@ class sent_packets {
   skipped_numbers skipped_;
 
  public:
-  explicit sent_packets(sent_pool& pool, std::uint32_t most_blocks = 4096) noexcept
+  explicit sent_packets(sent_pool& pool, std::uint32_t most_blocks = 1024) noexcept
       : pool_(&pool), most_blocks_(most_blocks) {}
   sent_packets(const sent_packets&) = delete;
   sent_packets& operator=(const sent_packets&) = delete;
@@ -67,8 +70,43 @@ class sent_packets {
     }
     return add_block();
   }
-  // `number` is above all before it. After reserve() for as many tokens, at most max_tokens_per_packet.
-  void on_sent(std::uint64_t number, const sent_packet& packet, std::span<const sent_token> tokens) noexcept;
+  // `number` is above all before it. After reserve() for as many tokens, at most max_tokens_per_packet. Answers what is
+  // kept, for delivery to stamp before anything else happens: `packet` without delivery's fields.
+  sent_packet& on_sent(std::uint64_t number, const sent_packet& packet, std::span<const sent_token> tokens) noexcept {
+    MILLRACE_ASSERT(largest_sent_ == wire::no_packet_number || number > largest_sent_);
+    MILLRACE_ASSERT(newest_ != no_block && tokens.size() <= max_tokens_per_packet);
+    sent_block& block = (*pool_)[newest_];
+    MILLRACE_ASSERT(block.count < packets_per_block && block.tokens_used + tokens.size() <= tokens_per_block);
+    if (block.count == 0) {
+      block.base = number;
+      block.sequence = kept_;
+    }
+    const unsigned i = block.count++;
+    // 32 bits tell numbers within a block apart; 2^32 of them between two kept packets cannot be used up in practice,
+    // and if they were the packet would be kept under a number that no ACK matches.
+    block.offset[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(number - block.base, UINT32_MAX));
+    // Field by field, straight to where they stay: a copy of what was just written in parts would wait for all of them.
+    sent_packet& kept = block.packets[i];
+    kept.sent_ns = packet.sent_ns;
+    kept.bytes = packet.bytes;
+    kept.eliciting = packet.eliciting;
+    kept.ect = packet.ect;
+    kept.path_probe = packet.path_probe;
+    kept.token_at = block.tokens_used;
+    kept.tokens = static_cast<std::uint8_t>(tokens.size());
+    sent_token* to = &block.tokens[block.tokens_used];
+    for (const sent_token& token : tokens) *to++ = token;
+    block.tokens_used = static_cast<std::uint8_t>(block.tokens_used + tokens.size());
+    block.open |= std::uint32_t{1} << i;
+    largest_sent_ = number;
+    ++kept_;
+    ++outstanding_;
+    if (kept.eliciting) {
+      ++eliciting_;
+      last_eliciting_ns_ = kept.sent_ns;
+    }
+    return kept;
+  }
   // A packet that elicits no ACK and is not in flight.
   void on_sent_unkept(std::uint64_t number) noexcept { largest_sent_ = number; }
   // `number` is the next one, and is not used.

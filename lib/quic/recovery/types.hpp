@@ -24,9 +24,17 @@ inline constexpr std::uint64_t second = 1000 * ms;
 
 // a * b / c, rounded down; the largest value when that does not fit. `c` is not 0.
 [[nodiscard]] constexpr std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
+  std::uint64_t narrow = 0;
+  if (!__builtin_mul_overflow(a, b, &narrow)) return narrow / c;  // nearly always, and much faster
   __extension__ using wide = unsigned __int128;
   const wide result = static_cast<wide>(a) * b / c;
   return result > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(result);
+}
+
+// An ACK frame's delay in ns: `field` times 2^exponent microseconds, with the exponent that the peer declared (RFC 9000
+// 18.2, at most 20). never_ns when that does not fit: it is a peer's number, and far beyond what anyone believes.
+[[nodiscard]] constexpr std::uint64_t ack_delay_ns(std::uint64_t field, unsigned exponent) noexcept {
+  return field > never_ns / us >> exponent ? never_ns : (field << exponent) * us;
 }
 
 // What one frame of a sent packet needs to be repeated, or to be forgotten. The connection writes and reads it;

@@ -58,6 +58,7 @@ recv_errc recv_stream::on_reset(piece_account& pieces, receive_window& connectio
   step(recv_event::reset);
   reset_code_ = code;
   drop_unread(pieces, connection);
+  if (stopped_) step(recv_event::read_reset);  // nobody is left to be told
   return recv_errc::ok;
 }
 

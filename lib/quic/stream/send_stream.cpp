@@ -5,7 +5,8 @@
 
 namespace millrace::quic::stream {
 
-bool send_stream::reset(std::uint64_t code) noexcept {
+template <std::size_t AckedParts, std::size_t LostParts>
+bool basic_send_stream<AckedParts, LostParts>::reset(std::uint64_t code) noexcept {
   if (is_reset() || !next(state_, send_event::reset)) return false;
   step(send_event::reset);
   reset_code_ = code;
@@ -15,7 +16,9 @@ bool send_stream::reset(std::uint64_t code) noexcept {
   return true;
 }
 
-chunk send_stream::next_chunk(std::uint64_t most, std::uint64_t connection) const noexcept {
+template <std::size_t AckedParts, std::size_t LostParts>
+chunk basic_send_stream<AckedParts, LostParts>::next_chunk(std::uint64_t most,
+                                                           std::uint64_t connection) const noexcept {
   chunk c;
   if (is_reset() || is_over()) return c;
   if (!lost_.empty()) {
@@ -30,7 +33,8 @@ chunk send_stream::next_chunk(std::uint64_t most, std::uint64_t connection) cons
   return c;
 }
 
-void send_stream::on_sent(const chunk& c) noexcept {
+template <std::size_t AckedParts, std::size_t LostParts>
+void basic_send_stream<AckedParts, LostParts>::on_sent(const chunk& c) noexcept {
   if (c.is_new) {
     sent_ += c.size;
     credit_.use(c.size);
@@ -41,7 +45,8 @@ void send_stream::on_sent(const chunk& c) noexcept {
   step(c.fin ? send_event::fin : send_event::data);
 }
 
-bool send_stream::on_acked(std::uint64_t offset, std::uint64_t size, bool fin) noexcept {
+template <std::size_t AckedParts, std::size_t LostParts>
+bool basic_send_stream<AckedParts, LostParts>::on_acked(std::uint64_t offset, std::uint64_t size, bool fin) noexcept {
   if (state_ == send_state::data_recvd || is_reset()) return false;
   if (fin) {
     fin_acked_ = true;
@@ -65,7 +70,8 @@ bool send_stream::on_acked(std::uint64_t offset, std::uint64_t size, bool fin) n
   return acked_ != before || is_over();
 }
 
-void send_stream::on_lost(std::uint64_t offset, std::uint64_t size, bool fin) noexcept {
+template <std::size_t AckedParts, std::size_t LostParts>
+void basic_send_stream<AckedParts, LostParts>::on_lost(std::uint64_t offset, std::uint64_t size, bool fin) noexcept {
   if (is_reset() || is_over()) return;
   if (fin && !fin_acked_) fin_due_ = true;
   std::uint64_t at = std::max(offset, acked_);
@@ -77,5 +83,8 @@ void send_stream::on_lost(std::uint64_t offset, std::uint64_t size, bool fin) no
   }
   if (at < end) lost_.add_covering({at, end});
 }
+
+template class basic_send_stream<16, 8>;
+template class basic_send_stream<2, 2>;
 
 }  // namespace millrace::quic::stream

@@ -6,8 +6,9 @@
 //          read again) and are named by offset. next_chunk() picks lost bytes first, then new ones within credit;
 //          on_sent() books it; acknowledgements and losses come back from recovery's tokens. When acked() rises, the
 //          application's memory below it may go, and a producer that waits for room goes on.
-// Limits   16 acknowledged and 8 lost ranges. Where a place is missing, bytes are sent again that need not be: never
-//          the other way round.
+// Limits   16 acknowledged and 8 lost ranges, in a small one 2 and 2. Where a place is missing, bytes are sent again
+// that
+//          need not be: never the other way round.
 // Units    bytes of the stream.
 // Errors   none of the peer's: its ACKs were judged by recovery. write() after finish() or reset() is refused.
 // Source   RFC 9000 3.1, 4.1, 13.3. Tests  test/quic/stream/send_stream_test.cpp
@@ -27,14 +28,15 @@ struct chunk {
   [[nodiscard]] bool is_nothing() const noexcept { return size == 0 && !fin; }
 };
 
-class send_stream {
+template <std::size_t AckedParts, std::size_t LostParts>
+class basic_send_stream {
   send_credit credit_;
   std::uint64_t written_ = 0;
   std::uint64_t sent_ = 0;   // highest offset sent
   std::uint64_t acked_ = 0;  // all below is acknowledged
   std::uint64_t reset_code_ = 0;
-  range_set<16> acked_parts_;
-  range_set<8> lost_;
+  range_set<AckedParts> acked_parts_;
+  range_set<LostParts> lost_;
   send_state state_ = send_state::ready;
   bool finished_ = false;  // the stream ends at written_
   bool fin_due_ = false;   // FIN is to be sent, the first time or again
@@ -42,7 +44,7 @@ class send_stream {
   bool reset_due_ = false;
 
  public:
-  explicit send_stream(std::uint64_t limit) noexcept : credit_(limit) {}
+  explicit basic_send_stream(std::uint64_t limit) noexcept : credit_(limit) {}
 
   // --- the application's side ---
   // `bytes` more are ready, behind those written before. False when the stream has ended.
@@ -94,5 +96,12 @@ class send_stream {
     if (const auto s = next(state_, e)) state_ = *s;
   }
 };
+
+using send_stream = basic_send_stream<16, 8>;
+// For what carries little and never ends: HTTP/3's control streams; the CRYPTO data of one level.
+using small_send_stream = basic_send_stream<2, 2>;
+extern template class basic_send_stream<16, 8>;
+extern template class basic_send_stream<2, 2>;
+static_assert(sizeof(small_send_stream) <= 160, "an idle connection has several");
 
 }  // namespace millrace::quic::stream

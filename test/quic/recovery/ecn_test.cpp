@@ -14,7 +14,7 @@ ecn tested(int packets = 10) {
   return e;
 }
 ecn::ack of(std::uint64_t marked, const wire::ecn_counts* counts) {
-  return {.advances = true, .marked = marked, .counts = counts};
+  return {.advances = true, .marked = marked, .marked_here = marked, .counts = counts};
 }
 
 TEST(ecn, marks_ten_packets_and_waits) {
@@ -83,6 +83,24 @@ TEST(ecn, ignores_counts_of_an_ack_that_came_late) {
   late.advances = false;
   EXPECT_FALSE(e.on_ack(late));
   EXPECT_EQ(e.state(), ecn_state::capable);
+}
+
+TEST(ecn, does_not_fail_by_an_ack_without_counts_that_came_late) {
+  ecn e = tested();
+  ecn::ack late = of(1, nullptr);
+  late.advances = false;
+  EXPECT_FALSE(e.on_ack(late));
+  EXPECT_EQ(e.state(), ecn_state::unknown);
+}
+
+TEST(ecn, a_path_is_not_proven_by_packets_of_the_one_before) {
+  ecn e = tested();
+  e.restart();
+  const wire::ecn_counts counts{.ect0 = 4};
+  ecn::ack old = of(4, &counts);
+  old.marked_here = 0;
+  EXPECT_FALSE(e.on_ack(old));
+  EXPECT_EQ(e.state(), ecn_state::testing);
 }
 
 TEST(ecn, fails_where_every_marked_packet_is_lost) {

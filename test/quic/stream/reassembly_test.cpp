@@ -150,6 +150,84 @@ TEST_F(reassembly_of_a_stream, hands_out_slices_that_outlive_it) {
   EXPECT_TRUE(r.take(m.account).empty());
 }
 
+// What lies where reading stopped may open a hole behind it beyond the limit: else nothing would ever make room.
+TEST_F(reassembly_of_a_stream, takes_what_is_read_next_whatever_its_limits_say) {
+  for (std::uint64_t i = 0; i < reassembly::most_runs; ++i) EXPECT_EQ(add(10 * i + 5, 1), add_status::added);
+  m.account.set_most(m.account.used());
+  EXPECT_EQ(add(1, 1), add_status::too_fragmented);
+  EXPECT_EQ(add(6, 600), add_status::no_memory);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(add(i, 1), add_status::added);
+    EXPECT_GE(read_all(), 1u);
+  }
+  EXPECT_EQ(r.read(), 6u);  // the first run, too
+}
+
+// Each piece may pin a packet, so a connection's pieces are counted, not its bytes.
+TEST_F(reassembly_of_a_stream, single_bytes_hold_no_more_pieces_than_the_connections_account) {
+  m.account.set_most(300);
+  reassembly other;
+  const auto add_to_other = [&](std::uint64_t offset) {
+    const buf::packet p = m.carry(offset, 1);
+    return other.add(m.account, p, p.first(), offset);
+  };
+  unsigned refused = 0;
+  for (std::uint64_t i = 1000; i-- > 1;) {  // downwards: nothing can be grown in place
+    refused += add(i, 1) != add_status::added;
+    refused += add_to_other(i) != add_status::added;
+  }
+  EXPECT_EQ(m.account.used(), 300u);
+  EXPECT_EQ(r.pieces() + other.pieces(), 300u);
+  EXPECT_EQ(refused, 2 * 999 - 300u);
+  EXPECT_LE(m.packets.in_use(), 2u);
+  other.clear(m.account, 0);
+  EXPECT_EQ(m.account.used(), r.pieces());
+  EXPECT_EQ(add(0, 1000), add_status::added);
+  EXPECT_EQ(read_all(), 1000u);
+  EXPECT_EQ(m.account.used(), 0u);
+}
+
+TEST(reassembly, an_account_has_a_piece_for_each_half_kilobyte_of_window_and_some_more) {
+  EXPECT_EQ(piece_account::most_for(0), 256u);
+  EXPECT_EQ(piece_account::most_for(1 << 20), 256u + 2048u);
+  EXPECT_EQ(piece_account::most_for(UINT64_MAX), 256u + UINT32_MAX / 2);
+}
+
+// A hundred thousand fragments that cannot be put in order as they come; each is repeated until it was taken. Work and
+// memory a fragment are bounded by the runs, so this ends soon; a list over all fragments would take 10^10 steps.
+TEST(reassembly, a_hundred_thousand_fragments_in_the_worst_order_cost_no_more_than_their_number) {
+  constexpr std::uint64_t fragments = 100'000;
+  for (const unsigned order : {0u, 1u, 2u}) {
+    SCOPED_TRACE(order);
+    memory m(64, 1000, 400);
+    reassembly r;
+    test::seeded random(order);
+    std::uint64_t refused = 0;
+    for (std::uint64_t i = 0; i < fragments; ++i) {
+      const std::uint64_t at = order == 0 ? 2 * (fragments - i) : order == 1 ? 2 * i + 1 : 1 + random.below(fragments);
+      const buf::packet p = m.carry(at, 1);
+      refused += r.add(m.account, p, p.first(), at) != add_status::added;
+      ASSERT_LE(r.runs(), reassembly::most_runs);
+      ASSERT_LE(r.pieces(), m.account.most());
+    }
+    EXPECT_GT(refused, fragments / 2);
+    std::uint64_t read = 0;  // and in order it goes on
+    for (std::uint64_t at = 0; at < fragments; ++at) {
+      const buf::packet p = m.carry(at, 1);
+      ASSERT_EQ(r.add(m.account, p, p.first(), at), add_status::added);
+      for (base::byte_view next = r.front(); !next.empty(); next = r.front()) {
+        for (std::size_t i = 0; i < next.size(); ++i) ASSERT_EQ(next[i], byte_at(read + i));
+        read += next.size();
+        r.consume(m.account, next.size());
+      }
+    }
+    EXPECT_GE(read, fragments);
+    r.clear(m.account, 0);
+    EXPECT_EQ(m.account.used(), 0u);
+    EXPECT_EQ(m.pieces.in_use(), 0u);
+  }
+}
+
 TEST(reassembly, says_when_memory_is_out_and_recovers) {
   memory m(8, 3);
   reassembly r;
@@ -314,6 +392,29 @@ TEST_F(recv_stream_of_a_connection, once_stopped_drops_what_comes_and_gives_its_
   EXPECT_TRUE(s.is_over());
 }
 
+TEST_F(recv_stream_of_a_connection, a_reset_of_a_stopped_stream_needs_nobody_to_be_told) {
+  EXPECT_TRUE(s.stop(m.account, connection));
+  EXPECT_EQ(s.on_reset(m.account, connection, 3, 2000), recv_errc::ok);
+  EXPECT_TRUE(s.is_over());
+  EXPECT_EQ(connection.consumed(), 2000u);
+}
+
+// The packet is dropped and comes again: nothing of the stream is lost, and no credit is taken twice.
+TEST_F(recv_stream_of_a_connection, a_frame_refused_for_want_of_pieces_can_come_again) {
+  m.account.set_most(1);
+  EXPECT_EQ(frame(1000, 1000), recv_errc::ok);
+  EXPECT_EQ(frame(2000, 1000, true), recv_errc::no_memory);
+  EXPECT_FALSE(is_fault(recv_errc::no_memory));
+  EXPECT_EQ(frame(0, 1000), recv_errc::ok);
+  read_all();
+  EXPECT_FALSE(s.is_over());
+  EXPECT_EQ(frame(2000, 1000, true), recv_errc::ok);
+  read_all();
+  EXPECT_TRUE(s.is_at_end());
+  EXPECT_EQ(connection.received(), 3000u);
+  EXPECT_EQ(connection.consumed(), 3000u);
+}
+
 TEST_F(recv_stream_of_a_connection, its_window_grows_by_what_is_read) {
   EXPECT_EQ(frame(0, 1000), recv_errc::ok);
   EXPECT_FALSE(s.should_update_limit());
@@ -322,6 +423,11 @@ TEST_F(recv_stream_of_a_connection, its_window_grows_by_what_is_read) {
   read_all();
   EXPECT_TRUE(s.should_update_limit());
   EXPECT_EQ(s.window().update(1, 0), 16'000u);
+}
+
+TEST(recv_stream, is_small) {
+  EXPECT_LE(sizeof(recv_stream), 112u);
+  EXPECT_LE(sizeof(receive_window), 48u);
 }
 
 TEST(recv_stream, maps_its_errors_to_those_of_the_rfc) {
