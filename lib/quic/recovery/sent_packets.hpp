@@ -4,12 +4,10 @@
 //          those in flight; of the others the largest number is all that is known, so a receiver of a download keeps
 //          nothing. on_ack() and detect_lost() report each packet once, with its tokens, to a visitor.
 // Work     on_sent() and each packet reported are O(1). An ACK walks the blocks it spans at most once, from the end
-//          that is nearer; at most max_acted_ack_ranges ranges of it count, the rest is older than anything worth
-//          waiting for.
+//          that is nearer; at most max_acted_ack_ranges ranges of it count, the rest is older than what matters.
 // Owner    tokens in a report die when the visitor returns. The pool outlives this.
-// Limits   most_blocks a space; reserve() answers no, and the connection then sends nothing that must be kept. They
-//          bound what an ACK frame can cost, too: those that name packets in the middle of 1024 blocks take a
-//          microsecond each, so the connection acts on a few of them a packet.
+// Limits   most_blocks a space; reserve() answers no, and the connection then sends nothing that must be kept. An ACK
+//          frame for the middle of 1024 blocks costs a microsecond: the connection acts on a few of them a packet.
 // Errors   ack_fault: the peer acknowledged what was never sent, which is PROTOCOL_VIOLATION (RFC 9000 13.1, 21.4);
 //          what its frame said before that has been acted on, and the connection ends anyway.
 // Counts   kept() == acknowledged() + lost() + dropped() + outstanding(), always; spurious() are also in lost().
@@ -82,8 +80,7 @@ class sent_packets {
       block.sequence = kept_;
     }
     const unsigned i = block.count++;
-    // 32 bits tell numbers within a block apart; 2^32 of them between two kept packets cannot be used up in practice,
-    // and if they were the packet would be kept under a number that no ACK matches.
+    // 2^32 numbers between two kept packets are not used up in practice; the packet would match no ACK if they were.
     block.offset[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(number - block.base, UINT32_MAX));
     // Field by field, straight to where they stay: a copy of what was just written in parts would wait for all of them.
     sent_packet& kept = block.packets[i];

@@ -14,7 +14,7 @@
 //          reading stopped is taken beyond the first two, or a stream whose limits are used up would never go on.
 // Errors   add_status; after too_fragmented or no_memory a front part of the data may have been added, and the packet
 //          must not be acknowledged, so that it comes again. The bytes that came first stay, whatever comes later.
-// Threads  one lcore. Source  RFC 9000 2.2, 7.5. Tests  test/quic/stream/reassembly_test.cpp
+// Threads  one lcore. Source  RFC 9000 2.2, 7.5, RFC 9000 21.7. Tests  test/quic/stream/reassembly_test.cpp
 #pragma once
 
 #include "buf/mbuf_source.hpp"
