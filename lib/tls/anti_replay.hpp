@@ -10,7 +10,7 @@
 //          Sized for entries = 0-RTT hellos a second * window; the default holds 6 000 a second for ten seconds.
 // Threads  any number of lcores: one table serves a process, because a replay may arrive at another lcore. Entries are
 //          single words written by compare-and-swap; two lcores that race with the same hello both reject it.
-// Source   RFC 8446 8, RFC 9001 9.2. Tests  test/tls/anti_replay_test.cpp
+// Source   RFC 8446 8, RFC 9001 9.2. Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,7 @@
 // Shape    for handshakes, which allocate anyway (GnuTLS does): grows by append(), shrinks from the front by drop().
 // Owner    the store; views die with the next append, drop, clear or the store.
 // Errors   append and assign: false when there is no memory; nothing changes then.
-// Threads  none. Tests  test/tls/byte_store_test.cpp
+// Threads  none. Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include <cstdlib>

@@ -9,7 +9,7 @@
 // Owner    std::shared_ptr. The sinks and the anti-replay table that are pointed to outlive every handshake.
 // Errors   base::failure with what to change.
 // Threads  made on the control thread; afterwards read by any lcore.
-// Source   RFC 8446 4.2.10 4.6.1, RFC 9001 4.6 8.1. Tests  test/tls/context_test.cpp
+// Source   RFC 8446 4.2.10 4.6.1, RFC 9001 4.6 8.1. Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include <array>

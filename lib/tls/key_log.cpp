@@ -50,16 +50,19 @@ key_log_queue::key_log_queue(std::size_t bytes) noexcept
       mask_(room_ ? room_.size_bytes() - 1 : 0) {}
 
 void key_log_queue::push(std::string_view line) noexcept {
+  while (pushing_.test_and_set(std::memory_order_acquire)) {
+  }
   const std::uint64_t head = head_.load(std::memory_order_relaxed);
   const std::uint64_t used = head - tail_.load(std::memory_order_acquire);
   if (!room_ || line.size() + 1 > room_.size_bytes() - used) {
-    dropped_.store(++dropped_local_, std::memory_order_relaxed);
-    return;
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    auto* bytes = reinterpret_cast<char*>(room_.data());
+    for (std::size_t i = 0; i < line.size(); ++i) bytes[(head + i) & mask_] = line[i];
+    bytes[(head + line.size()) & mask_] = '\n';
+    head_.store(head + line.size() + 1, std::memory_order_release);
   }
-  auto* bytes = reinterpret_cast<char*>(room_.data());
-  for (std::size_t i = 0; i < line.size(); ++i) bytes[(head + i) & mask_] = line[i];
-  bytes[(head + line.size()) & mask_] = '\n';
-  head_.store(head + line.size() + 1, std::memory_order_release);
+  pushing_.clear(std::memory_order_release);
 }
 
 std::size_t key_log_queue::drain(char* out, std::size_t room) noexcept {

@@ -1,12 +1,14 @@
 // tls/key_log.hpp - TLS secrets in the NSS key log format, so that tshark opens what millrace sent.
 //
-// Shape    a key_log_sink is a callback of one line. key_log_queue is a sink that never blocks: the lcore that runs
-//          handshakes puts lines into a ring, the control thread drains it into a key_log_file.
+// Shape    a key_log_sink is a callback of one line. key_log_queue is a sink: the lcores that run handshakes put lines
+//          into a ring, the control thread drains it into a key_log_file.
 // Format   LABEL SPACE client_random SPACE secret, in hexadecimal, one a line.
 // Units    bytes of text. Owner  the context of a sink outlives every handshake that was given it.
 // Errors   a full queue drops the line and counts it; a file that cannot be written answers false.
-// Threads  key_log_queue: one producer, one consumer. key_log_file: one thread.
-// Source   NSS Key Log Format (SSLKEYLOGFILE). Tests  test/tls/key_log_test.cpp
+// Threads  key_log_queue: any number of producers, because the handshakes of a context may step on any lcore; one
+//          consumer. Producers take turns, for as long as it takes to copy a line: no matter where secrets are logged
+//          at all. The consumer never waits and is never waited for. key_log_file: one thread.
+// Source   NSS Key Log Format (SSLKEYLOGFILE). Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include <atomic>
@@ -34,7 +36,7 @@ class key_log_queue {
   mem::region room_;
   std::size_t mask_ = 0;
   alignas(64) std::atomic<std::uint64_t> head_{0};  // bytes ever put in
-  std::uint64_t dropped_local_ = 0;
+  std::atomic_flag pushing_;
   std::atomic<std::uint64_t> dropped_{0};
   alignas(64) std::atomic<std::uint64_t> tail_{0};  // bytes ever taken out
 
@@ -43,7 +45,7 @@ class key_log_queue {
   explicit key_log_queue(std::size_t bytes) noexcept;
   [[nodiscard]] bool has_room() const noexcept { return static_cast<bool>(room_); }
 
-  // Producer. Whole lines only.
+  // Producers. Whole lines only.
   void push(std::string_view line) noexcept;
   // Consumer: moves up to `room` bytes of whole lines (each ended by a newline) to `out`; answers how many.
   [[nodiscard]] std::size_t drain(char* out, std::size_t room) noexcept;

@@ -8,7 +8,7 @@
 //          (no KeyUpdate, RFC 9001 6; no post-handshake authentication, 4.4).
 // Units    bytes; whole() counts from the first byte that was not yet taken.
 // Errors   walk() answers a transport error, quic_no_error otherwise; after an error the gate stays shut.
-// Source   RFC 8446 4 5.1, RFC 9001 4.1.3 4.4 6. Tests  test/tls/message_gate_test.cpp
+// Source   RFC 8446 4 5.1, RFC 9001 4.1.3 4.4 6. Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include <array>

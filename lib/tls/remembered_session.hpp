@@ -4,7 +4,7 @@
 //          allowed, and GnuTLS's own session data. Written and read by this room alone; opaque to everybody else.
 // Owner    views point into the bytes given. Errors  parse: false for anything that is not exactly such a run.
 // Secrecy  holds a resumption secret: keep it as one.
-// Source   RFC 8446 4.2.11 4.6.1, RFC 9001 4.6.3. Tests  test/tls/remembered_session_test.cpp
+// Source   RFC 8446 4.2.11 4.6.1, RFC 9001 4.6.3. Tests  test/tls/parts_test.cpp
 #pragma once
 
 #include "base/bytes.hpp"

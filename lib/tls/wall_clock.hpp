@@ -9,7 +9,7 @@
 //          is refused because its freshness could not be judged in the caller's time.
 // Threads  a scope belongs to its thread; scopes nest. The variable behind it lives for one call, not for a handshake,
 //          so a handshake may take its next step on another lcore.
-// Tests    test/tls/wall_clock_test.cpp
+// Tests    test/tls/parts_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -157,6 +157,14 @@ class openssl_peer {
     EXPECT_EQ(SSL_write_early_data(ssl_, "early", 5, &written), 1) << ERR_error_string(ERR_get_error(), nullptr);
     EXPECT_EQ(written, 5u);
   }
+  // Before the first work(): which signatures it takes (client), that it wants a certificate (server).
+  void takes_signatures(const char* list) { EXPECT_EQ(SSL_set1_sigalgs_list(ssl_, list), 1); }
+  void asks_for_a_certificate() { SSL_set_verify(ssl_, SSL_VERIFY_PEER, nullptr); }
+  // What the server's key is: EVP_PKEY_EC, EVP_PKEY_RSA.
+  [[nodiscard]] int servers_key() const {
+    X509* leaf = SSL_get0_peer_certificate(ssl_);
+    return leaf == nullptr ? 0 : EVP_PKEY_get_base_id(X509_get0_pubkey(leaf));
+  }
   [[nodiscard]] bool has_secret(const char* label) const { return secrets_.count(label) != 0; }
   [[nodiscard]] bool early_was_accepted() const { return SSL_get_early_data_status(ssl_) == SSL_EARLY_DATA_ACCEPTED; }
   [[nodiscard]] bytes secret(const char* label) const {

@@ -99,6 +99,21 @@ TEST(openssl_peer, is_served_after_a_retry_for_another_group) {
   EXPECT_EQ(server.tls->key_exchange(), tls::group::x25519);
 }
 
+TEST(openssl_peer, gets_the_certificate_whose_signatures_it_takes) {
+  const std::array pems = {test_pem(tls::key_kind::ecdsa_p256), test_pem(tls::key_kind::rsa_2048)};
+  auto settings = server_defaults();
+  settings.credentials = tls::server_credentials::make(pems).value();
+  const auto context = make_server(settings);
+  for (const auto& [list, key] :
+       {std::pair{"ecdsa_secp256r1_sha256", EVP_PKEY_EC}, std::pair{"rsa_pss_rsae_sha256", EVP_PKEY_RSA}}) {
+    openssl_peer client(false, "X25519", aes);
+    client.takes_signatures(list);
+    handshake_end server = our_server(context);
+    expect_served(client, server);
+    EXPECT_EQ(client.servers_key(), key) << list;
+  }
+}
+
 TEST(openssl_peer, resumes_with_our_ticket) {
   const auto context = make_server(server_defaults());
   openssl_peer first(false, "X25519", aes);
@@ -215,6 +230,19 @@ TEST(openssl_peer, serves_our_client) {
       expect_same_secrets(client, server, false);
     }
   }
+}
+
+TEST(openssl_peer, that_asks_for_a_certificate_gets_none_and_goes_on) {
+  openssl_peer server(true, "X25519", aes);
+  server.asks_for_a_certificate();
+  handshake_end client;
+  client.tls = std::make_unique<tls::quic_handshake>(make_client(client_defaults()));
+  client.last = client.tls->start({"example.test", client_parameters, {}, true});
+  client.advance(pair_epoch_ns);
+  converse(client, server, false, pair_epoch_ns);
+  EXPECT_TRUE(client.tls->is_complete()) << client.tls->reason();
+  EXPECT_TRUE(server.is_complete());
+  expect_same_secrets(client, server, false);
 }
 
 TEST(openssl_peer, and_our_own_parser_read_our_hello) {

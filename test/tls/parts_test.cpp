@@ -1,19 +1,15 @@
-// The parts a handshake stands on: gate, stores, clock, key log, replays, certificates, contexts.
+// The parts a handshake stands on: gate, stores, clock, key log, replays, contexts.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "support/hostile.hpp"
-#include "support/libcrypto.hpp"
 #include "tls/handshake_pair.hpp"
 #include "tls/remembered_session.hpp"
 #include "tls/wall_clock.hpp"
-
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -32,13 +28,6 @@ std::string read_whole(const std::string& path) {
   out.resize(std::fread(out.data(), 1, out.size(), file));
   std::fclose(file);
   return out;
-}
-
-void write_whole(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  ASSERT_NE(file, nullptr);
-  EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
-  std::fclose(file);
 }
 
 }  // namespace
@@ -246,54 +235,28 @@ TEST(key_log, drops_and_counts_lines_that_find_no_room_and_wraps) {
   EXPECT_EQ(tls::format_key_log_line(std::string(300, 'L'), {}, {}, out.data()), 0u);
 }
 
+TEST(key_log, keeps_lines_of_several_threads_whole) {
+  tls::key_log_queue queue(1 << 20);
+  const auto push = [&](char letter) {
+    for (int i = 0; i < 2000; ++i) queue.push(std::string(static_cast<std::size_t>(1 + i % 100), letter));
+  };
+  std::thread one(push, 'a');
+  std::thread other(push, 'b');
+  one.join();
+  other.join();
+  std::string text(1 << 20, '\0');
+  text.resize(queue.drain(text.data(), text.size()));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4000);
+  EXPECT_EQ(text.find("ab"), std::string::npos);
+  EXPECT_EQ(text.find("ba"), std::string::npos);
+  EXPECT_EQ(queue.dropped(), 0u);
+}
+
 TEST(key_log, takes_its_path_from_the_environment) {
   ::setenv("SSLKEYLOGFILE", "/tmp/some/file", 1);
   EXPECT_EQ(tls::key_log_file::path_of_environment(), "/tmp/some/file");
   ::unsetenv("SSLKEYLOGFILE");
   EXPECT_EQ(tls::key_log_file::path_of_environment(), "");
-}
-
-TEST(credentials, pin_is_the_hash_of_the_public_key_as_libcrypto_sees_it) {
-  for (const auto kind : {tls::key_kind::ecdsa_p256, tls::key_kind::rsa_2048}) {
-    const tls::pem_pair& pem = test_pem(kind);
-    BIO* text = BIO_new_mem_buf(pem.certificate.data(), static_cast<int>(pem.certificate.size()));
-    X509* leaf = PEM_read_bio_X509(text, nullptr, nullptr, nullptr);
-    ASSERT_NE(leaf, nullptr);
-    unsigned char* der = nullptr;
-    const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(leaf), &der);
-    ASSERT_GT(size, 0);
-    const auto digest = libcrypto::sha256(base::byte_view(der, static_cast<std::size_t>(size)));
-    std::array<unsigned char, 64> expected{};
-    EVP_EncodeBlock(expected.data(), digest.data(), static_cast<int>(digest.size()));
-    const auto made = tls::server_credentials::make({&pem, 1});
-    ASSERT_TRUE(made);
-    EXPECT_EQ(made.value()->spki_pin(), reinterpret_cast<const char*>(expected.data()));
-    EXPECT_EQ(X509_verify(leaf, X509_get0_pubkey(leaf)), 1);
-    OPENSSL_free(der);
-    X509_free(leaf);
-    BIO_free(text);
-  }
-}
-
-TEST(credentials, load_from_files_and_name_what_is_wrong) {
-  const std::string certificate = scratch("cert.pem");
-  const std::string key = scratch("key.pem");
-  write_whole(certificate, test_pem(tls::key_kind::ecdsa_p256).certificate);
-  write_whole(key, test_pem(tls::key_kind::ecdsa_p256).key);
-  EXPECT_TRUE(tls::server_credentials::load({certificate, key}));
-  EXPECT_TRUE(tls::client_trust::authorities_in(certificate));
-  EXPECT_FALSE(tls::client_trust::authorities_in(key)) << "a key is no authority";
-  write_whole(key, test_pem(tls::key_kind::rsa_2048).key);
-  const auto other = tls::server_credentials::load({certificate, key});
-  ASSERT_FALSE(other) << "the key of another certificate";
-  EXPECT_NE(other.error().what.find(certificate), std::string::npos);
-  EXPECT_TRUE(other.error().unusable);
-  write_whole(key, "no key at all");
-  EXPECT_FALSE(tls::server_credentials::load({certificate, key}));
-  EXPECT_FALSE(tls::server_credentials::load({"/nowhere/cert.pem", key}));
-  EXPECT_FALSE(tls::server_credentials::make({}));
-  ::unlink(certificate.c_str());
-  ::unlink(key.c_str());
 }
 
 TEST(context, refuses_settings_it_cannot_serve) {

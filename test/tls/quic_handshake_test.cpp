@@ -260,6 +260,32 @@ TEST(quic_handshake, moves_its_step_to_another_thread) {
   pair.expect_same_secrets();
 }
 
+TEST(quic_handshake, of_one_context_run_on_several_threads) {
+  auto settings = server_defaults();
+  tls::key_log_queue queue(1 << 20);
+  settings.key_log = queue.sink();
+  settings.early_data = std::make_shared<tls::anti_replay>(tls::anti_replay_limits{}, pair_epoch_ns - pair_second_ns);
+  const auto server = make_server(settings);
+  const auto client = make_client(client_defaults());
+  const auto work = [&] {
+    bytes session;
+    for (int i = 0; i < 20; ++i) {
+      handshake_pair pair(client, server);
+      pair.now_ns += i * pair_second_ns;
+      pair.run(session);
+      pair.expect_complete();
+      pair.expect_same_secrets();
+      EXPECT_EQ(pair.server.tls->is_resumed(), i != 0);
+      session = pair.session();
+    }
+  };
+  std::thread one(work);
+  std::thread other(work);
+  one.join();
+  other.join();
+  EXPECT_EQ(settings.early_data->accepted(), 38u);
+}
+
 TEST(quic_handshake, forgets_outputs_that_are_acknowledged) {
   handshake_pair pair(make_client(client_defaults()), make_server(server_defaults()));
   pair.run();
