@@ -26,6 +26,11 @@ class fixed_vector {
     return true;
   }
   void clear() noexcept { size_ = 0; }
+  // Takes out element `i` < size(); what is behind moves up.
+  void erase(std::size_t i) noexcept {
+    for (std::size_t next = i + 1; next < size_; ++next) items_[next - 1] = items_[next];
+    if (i < size_) --size_;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] bool full() const noexcept { return size_ == Capacity; }

@@ -10,6 +10,18 @@
 namespace millrace::base {
 namespace {
 
+TEST(fixed_vector, takes_out_any_element_and_keeps_the_order) {
+  for (std::size_t at = 0; at < 4; ++at) {
+    fixed_vector<int, 4> v;
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(v.push_back(i));
+    v.erase(at);
+    ASSERT_EQ(v.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(v[i], static_cast<int>(i < at ? i : i + 1));
+    v.erase(3);  // nothing is there
+    EXPECT_EQ(v.size(), 3u);
+  }
+}
+
 TEST(fixed_vector, refuses_beyond_its_capacity_and_keeps_what_it_has) {
   fixed_vector<int, 2> v;
   EXPECT_TRUE(v.push_back(1));
