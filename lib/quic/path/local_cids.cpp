@@ -21,6 +21,7 @@ bool local_cids::add_preferred(const connection_id& cid, const wire::stateless_r
   if (next_sequence_ != 1 || cid.empty() || serving_[0].cid.empty()) return false;
   if (!serving_.push_back({1, cid, token, frame_state::none})) return false;
   next_sequence_ = 2;
+  largest_sent_ = 1;
   return true;
 }
 
@@ -72,7 +73,9 @@ issued_cid* local_cids::find(std::uint64_t sequence) noexcept {
 
 void local_cids::on_sent(std::uint64_t sequence) noexcept {
   issued_cid* c = find(sequence);
-  if (c != nullptr && c->frame == frame_state::due) c->frame = frame_state::sent;
+  if (c == nullptr || c->frame != frame_state::due) return;
+  c->frame = frame_state::sent;
+  largest_sent_ = std::max(largest_sent_, sequence);
 }
 
 // RFC 9000 13.3.
@@ -88,8 +91,8 @@ void local_cids::on_acked(std::uint64_t sequence) noexcept {
 
 local_cids::retired local_cids::on_retire(std::uint64_t sequence, base::byte_view packet_dcid) noexcept {
   retired out;
-  // RFC 9000 19.16: a number never issued, or a peer that was given none.
-  if (has_no_ids_ || sequence >= next_sequence_) {
+  // RFC 9000 19.16: a number above all that were sent, or a peer that was given none.
+  if (has_no_ids_ || sequence > largest_sent_) {
     ++counters_.refused;
     out.error = wire::transport_error::protocol_violation;
     return out;

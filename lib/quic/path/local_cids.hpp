@@ -49,6 +49,7 @@ struct issued_cid {
 class local_cids {
   base::fixed_vector<issued_cid, max_local_cids> serving_;  // by sequence
   std::uint64_t next_sequence_ = 0;
+  std::uint64_t largest_sent_ = 0;     // the highest number that a peer can know
   std::uint64_t retire_prior_to_ = 0;  // what is numbered below was asked back
   std::uint64_t peer_limit_ = 0;       // 0 until the peer's transport parameters are known: nothing is issued
   local_cid_limits limits_;
