@@ -49,6 +49,15 @@ void analyzer::on_packet(byte_view frame, net::wire::link_type link, std::uint64
   drop(net::to_drop_reason(d));
 }
 
+void analyzer::add_secrets(const net::wire::capture_secrets& block) noexcept {
+  if (block.type != net::wire::secrets_tls_key_log) {
+    ++secrets_unread_;
+    return;
+  }
+  add_key_log(base::as_text(block.data));
+  end_key_log();
+}
+
 void analyzer::refuse(drop_reason why, std::uint32_t original_length) noexcept {
   counters_.packets.add(1);
   counters_.bytes.add(original_length);

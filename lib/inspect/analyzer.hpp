@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "inspect/quic_tracker.hpp"
+#include "net/wire/capture.hpp"
 #include "net/wire/decode.hpp"
 
 namespace millrace::inspect {
@@ -35,6 +36,8 @@ class analyzer {
   flow_table flows_;
   quic_tracker quic_;
   net::wire::decoded decoded_;
+  key_log_feed key_log_;
+  std::uint64_t secrets_unread_ = 0;
 
   void on_udp(const net::wire::decoded& d, base::byte_view frame, std::uint64_t time_ns, std::uint32_t wire) noexcept;
   [[nodiscard]] bool on_srmp(flow& f, base::byte_view payload, bool truncated) noexcept;
@@ -51,6 +54,7 @@ class analyzer {
            observer& told) noexcept;
   analyzer(const analyzer&) = delete;
   analyzer& operator=(const analyzer&) = delete;
+  ~analyzer() { quic_.decryption().wipe(); }
 
   [[nodiscard]] static std::size_t bytes_needed(const limits& caps) noexcept;
 
@@ -61,6 +65,11 @@ class analyzer {
     now_ = std::max(now_, time_ns);
     expire();
   }
+  // Text of a key log, in pieces of any size; end_key_log() behind the last. What was received before it stays closed.
+  void add_key_log(std::string_view text) noexcept { key_log_.feed(text, quic_.decryption().secrets()); }
+  void end_key_log() noexcept { key_log_.finish(quic_.decryption().secrets()); }
+  // A block of secrets in a capture. One of another type than a TLS key log is counted.
+  void add_secrets(const net::wire::capture_secrets& block) noexcept;
   // A frame that could not be handed in: counted as received and dropped.
   void refuse(stats::drop_reason why, std::uint32_t original_length) noexcept;
   // Something amiss that is no frame: a capture that ends inside a record.
@@ -72,6 +81,8 @@ class analyzer {
   [[nodiscard]] const counters& count() const noexcept { return counters_; }
   [[nodiscard]] const flow_table& flows() const noexcept { return flows_; }
   [[nodiscard]] const quic_tracker& quic() const noexcept { return quic_; }
+  [[nodiscard]] const key_log_counts& key_log() const noexcept { return key_log_.counts(); }
+  [[nodiscard]] std::uint64_t secrets_unread() const noexcept { return secrets_unread_; }  // blocks of other types
 };
 
 }  // namespace millrace::inspect

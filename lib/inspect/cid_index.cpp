@@ -45,16 +45,34 @@ bool cid_index::add(std::uint32_t connection, cid_list& list, cid_owner owner, b
   return true;
 }
 
+bool cid_index::add_issued(std::uint32_t connection, cid_list& list, cid_owner owner, base::byte_view id) noexcept {
+  if (add(connection, list, owner, id)) return true;
+  if (list.count < per_connection_ || per_connection_ == 0) return false;  // something else is in the way
+  std::uint32_t* oldest = nullptr;  // the link to it: the list begins with the newest
+  for (std::uint32_t* link = &list.first_and_1; *link != 0; link = &entries_[*link - 1].next_and_1)
+    if (entries_[*link - 1].owner == owner) oldest = link;
+  if (oldest == nullptr) return false;
+  const std::uint32_t number = *oldest - 1;
+  *oldest = entries_[number].next_and_1;
+  --list.count;
+  give(number);
+  return add(connection, list, owner, id);
+}
+
+void cid_index::give(std::uint32_t number) noexcept {
+  entry& e = entries_[number];
+  index_.erase(e.hash, number);
+  if (--of_length_[e.id.size] == 0) lengths_ &= ~(1u << e.id.size);
+  e.next_and_1 = free_and_1_;
+  free_and_1_ = number + 1;
+  --in_use_;
+}
+
 void cid_index::remove_all(cid_list& list) noexcept {
   while (list.first_and_1 != 0) {
     const std::uint32_t i = list.first_and_1 - 1;
-    entry& e = entries_[i];
-    list.first_and_1 = e.next_and_1;
-    index_.erase(e.hash, i);
-    if (--of_length_[e.id.size] == 0) lengths_ &= ~(1u << e.id.size);
-    e.next_and_1 = free_and_1_;
-    free_and_1_ = i + 1;
-    --in_use_;
+    list.first_and_1 = entries_[i].next_and_1;
+    give(i);
   }
   list = {};
 }

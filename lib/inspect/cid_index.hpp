@@ -69,6 +69,7 @@ class cid_index {
   std::array<std::uint32_t, cid_bytes + 1> of_length_{};
   std::uint32_t lengths_ = 0;
 
+  void give(std::uint32_t number) noexcept;
   [[nodiscard]] std::uint32_t hash(base::byte_view id) const noexcept {
     return static_cast<std::uint32_t>(base::hash_bytes(id, seed_));
   }
@@ -79,6 +80,9 @@ class cid_index {
 
   // Enters `id` (1..20 bytes). An ID the connection already has counts as entered.
   [[nodiscard]] bool add(std::uint32_t connection, cid_list& list, cid_owner owner, base::byte_view id) noexcept;
+  // The same for one more ID that its owner announced: when the connection has as many as it may, the owner's oldest
+  // gives way.
+  [[nodiscard]] bool add_issued(std::uint32_t connection, cid_list& list, cid_owner owner, base::byte_view id) noexcept;
   void remove_all(cid_list& list) noexcept;
 
   // visit(const entry&) -> bool: true ends the walk. Answers whether one did. There are at most max_same_cid.

@@ -11,6 +11,7 @@
 #include "inspect/cid_index.hpp"
 #include "inspect/flow_table.hpp"
 #include "inspect/hello_facts.hpp"
+#include "inspect/session_facts.hpp"
 #include "quic/wire/version.hpp"
 
 namespace millrace::inspect {
@@ -41,6 +42,8 @@ struct connection {
   packet_counts packets;
   record_ref previous_on_flow;  // the next older one that shares its 5-tuple
   cid_list cids;
+  record_ref session;               // its decryption, while a key log has its secrets
+  std::uint32_t secrets_asked = 0;  // the table's generation when its secrets were last looked for
 
   bool role_known = false;   // `client` is proven to be the client, not only the first sender
   bool is_gquic = false;     // a version without the IETF's long header: counted, not taken apart
@@ -68,6 +71,7 @@ struct connection {
   base::fixed_vector<quic::wire::version_number, max_offered_kept> offered;    // of a Version Negotiation packet
   base::fixed_vector<base::endpoint, max_addresses_kept> moved_to;             // clients' later addresses
   hello_facts facts;
+  const session_facts* decrypted = nullptr;  // for the call of an observer: what decryption told; nullptr: nothing
 };
 
 }  // namespace millrace::inspect

@@ -19,8 +19,13 @@ struct counters {
   stats::counter connections;    // QUIC connections begun
   stats::counter connections_expired;
   stats::counter connections_evicted;
-  stats::counter hellos;  // ClientHellos (and CHLOs) read
-  stats::counter initials_opened;
+  stats::counter hellos;           // ClientHellos (and CHLOs) read
+  stats::counter initials_opened;  // of clients, for their ClientHello
+  // With secrets:
+  stats::counter sessions;          // connections whose secrets were found
+  stats::counter sessions_evicted;  // gave way to new ones because max_decrypted was reached
+  stats::counter packets_opened;    // Initial, 0-RTT, Handshake and 1-RTT
+  stats::counter packets_unopened;  // of those connections, and why: session_facts::unopened
   stats::drop_counters drops;
   stats::drop_counters anomalies;
 };

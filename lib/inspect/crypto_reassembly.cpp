@@ -7,12 +7,14 @@
 
 #include <algorithm>
 
+#include "crypto/wiped.hpp"
+
 namespace millrace::inspect {
 
-crypto_reassembly::crypto_reassembly(carver& memory, const limits& l) noexcept
-    : blocks_(memory.take<block>(l.hello_blocks)),
-      next_and_1_(memory.take<std::uint32_t>(l.hello_blocks)),
-      stream_bytes_(std::min<std::uint32_t>(l.hello_bytes, max_hello_blocks * hello_block_bytes)) {}
+crypto_reassembly::crypto_reassembly(carver& memory, std::uint32_t blocks, std::uint32_t stream_bytes) noexcept
+    : blocks_(memory.take<block>(blocks)),
+      next_and_1_(memory.take<std::uint32_t>(blocks)),
+      stream_bytes_(std::min<std::uint32_t>(stream_bytes, max_hello_blocks * hello_block_bytes)) {}
 
 std::uint32_t crypto_reassembly::take_block() noexcept {
   ++in_use_;
@@ -85,10 +87,15 @@ reassembly_errc crypto_reassembly::add(crypto_stream& s, std::uint64_t offset, b
   return reassembly_errc::ok;
 }
 
-void crypto_reassembly::copy_out(const crypto_stream& s, std::uint32_t count, std::uint8_t* out) const noexcept {
-  for (std::uint32_t at = 0; at < count; at += static_cast<std::uint32_t>(hello_block_bytes)) {
-    const auto take = std::min<std::uint32_t>(count - at, static_cast<std::uint32_t>(hello_block_bytes));
-    std::memcpy(out + at, blocks_[s.blocks_and_1[at / hello_block_bytes] - 1].data(), take);
+void crypto_reassembly::copy_out(const crypto_stream& s, std::uint32_t from, std::uint32_t count,
+                                 std::uint8_t* out) const noexcept {
+  while (count != 0) {
+    const std::uint32_t inside = from % hello_block_bytes;
+    const auto take = std::min<std::uint32_t>(count, static_cast<std::uint32_t>(hello_block_bytes) - inside);
+    std::memcpy(out, blocks_[s.blocks_and_1[from / hello_block_bytes] - 1].data() + inside, take);
+    from += take;
+    out += take;
+    count -= take;
   }
 }
 
@@ -101,6 +108,10 @@ void crypto_reassembly::release(crypto_stream& s) noexcept {
     slot = 0;
   }
   s.range_count = 0;
+}
+
+void crypto_reassembly::wipe() noexcept {
+  crypto::wipe({reinterpret_cast<std::uint8_t*>(blocks_.data()), untouched_ * sizeof(block)});
 }
 
 }  // namespace millrace::inspect

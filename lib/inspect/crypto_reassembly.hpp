@@ -58,13 +58,21 @@ class crypto_reassembly {
 
  public:
   crypto_reassembly() noexcept = default;
-  crypto_reassembly(carver& memory, const limits& l) noexcept;
+  crypto_reassembly(carver& memory, const limits& l) noexcept
+      : crypto_reassembly(memory, l.hello_blocks, l.hello_bytes) {}
+  crypto_reassembly(carver& memory, std::uint32_t blocks, std::uint32_t stream_bytes) noexcept;
 
   // A stream whose bytes are all zero is an empty one.
   [[nodiscard]] reassembly_errc add(crypto_stream& s, std::uint64_t offset, base::byte_view data) noexcept;
   // The first `count` <= prefix() bytes.
-  void copy_out(const crypto_stream& s, std::uint32_t count, std::uint8_t* out) const noexcept;
+  void copy_out(const crypto_stream& s, std::uint32_t count, std::uint8_t* out) const noexcept {
+    copy_out(s, 0, count, out);
+  }
+  // `count` bytes from `from` on; their end is not beyond prefix().
+  void copy_out(const crypto_stream& s, std::uint32_t from, std::uint32_t count, std::uint8_t* out) const noexcept;
   void release(crypto_stream& s) noexcept;
+  // Clears the bytes of all blocks that were ever taken: the last call.
+  void wipe() noexcept;
 
   [[nodiscard]] std::uint32_t blocks_in_use() const noexcept { return in_use_; }
   [[nodiscard]] std::uint32_t stream_bytes() const noexcept { return stream_bytes_; }

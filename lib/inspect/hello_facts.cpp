@@ -27,6 +27,7 @@ void hello_facts::add_alpn(std::string_view name) noexcept {
 
 void hello_facts::assign(const tls::wire::client_hello& hello) noexcept {
   known = true;
+  std::copy_n(hello.random.begin(), std::min(hello.random.size(), random.size()), random.begin());
   if (hello.has_sni) set_sni(hello.sni);
   for (const std::string_view name : hello.alpn) add_alpn(name);
   const auto keep = [](auto& to, std::uint8_t& count, std::span<const std::uint16_t> from) {

@@ -32,6 +32,7 @@ struct hello_facts {
   std::array<char, 36> ja4{};
   std::array<std::uint16_t, max_ciphers_kept> ciphers{};
   std::array<std::uint16_t, max_tls_versions_kept> tls_versions{};
+  std::array<std::uint8_t, 32> random{};  // names the handshake in key logs
   parameter_facts parameters{};
 
   [[nodiscard]] std::string_view sni() const noexcept { return {sni_text.data(), sni_size}; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "inspect/json_session.hpp"
+
 namespace millrace::inspect {
 namespace {
 
@@ -57,20 +59,6 @@ void write_packets(writer& out, const packet_counts& p) noexcept {
   out.end_object();
 }
 
-void write_parameters(writer& out, const parameter_facts& p) noexcept {
-  out.key("transport_parameters");
-  out.begin_object();
-  for (std::size_t i = 0; i < parameter_count; ++i) {
-    const auto which = static_cast<parameter>(i);
-    if (!p.has(which)) continue;
-    if (is_flag(which))
-      out.member(to_string(which), true);
-    else
-      out.member(to_string(which), p.value(which));
-  }
-  out.end_object();
-}
-
 void write_facts(writer& out, const hello_facts& f) noexcept {
   if (f.sni_size != 0) out.member("sni", f.sni());
   if (!f.has_ja4) return;  // no TLS ClientHello: none, or Google's CHLO
@@ -81,7 +69,7 @@ void write_facts(writer& out, const hello_facts& f) noexcept {
   out.member("ja4", std::string_view(f.ja4.data(), f.ja4.size()));
   number_list(out, "tls_versions", std::span(f.tls_versions).first(f.tls_version_count), 4);
   number_list(out, "cipher_suites", std::span(f.ciphers).first(f.cipher_count), 4);
-  if (f.has_parameters) write_parameters(out, f.parameters);
+  if (f.has_parameters) write_parameters("transport_parameters", f.parameters, out);
   if (!f.sni_cut && !f.alpn_cut && !f.ciphers_cut) return;
   out.key("cut");  // members that hold less than was said
   out.begin_array();
@@ -169,6 +157,7 @@ void write_object(const connection& c, std::string_view capture, writer& out) no
   time_member(out, "last_ts", c.last_ns);
   if (c.retry_verified) out.member("retry_verified", true);
   if (c.crypto_conflict) out.member("crypto_conflict", true);
+  if (c.decrypted != nullptr) write_session(*c.decrypted, out);
   if (!c.moved_to.empty()) {
     out.key("moved_to");
     out.begin_array();

@@ -25,6 +25,10 @@ inline constexpr std::size_t max_hello_blocks = 32;          // of one ClientHel
 inline constexpr std::size_t max_hello_ranges = 64;          // runs of CRYPTO bytes with holes between them
 inline constexpr std::size_t max_packets_per_datagram = 64;  // coalesced; a long header takes at least 7 bytes
 inline constexpr std::size_t max_connections_per_flow = 4;   // of one 5-tuple, looked through newest first
+inline constexpr std::size_t stream_piece_bytes = 2048;      // unit of stream data that waits for what is before it
+inline constexpr std::size_t max_streams_listed = 32;        // of one decrypted connection, one by one
+inline constexpr std::size_t max_protocol_kept = 32;         // of the ALPN name a server chose
+inline constexpr std::size_t max_reason_kept = 120;          // of the text in a CONNECTION_CLOSE
 
 struct limits {
   // 5-tuples known at one time, and as many QUIC connections. 65536 take some 120 MB; what is not used is not touched.
@@ -48,6 +52,20 @@ struct limits {
   // A record younger than this is never evicted for a new one: the new flow is refused and counted instead. 0: the
   // least recently used always gives way, so that each flow of a capture is reported once at least.
   std::uint64_t min_evict_age_ns = 0;
+  // Connections decrypted at one time, 23 KB each; the least recent gives way. 0: none, and no memory for any of what
+  // follows.
+  std::uint32_t max_decrypted = 1'024;
+  // Handshakes whose secrets are kept, of all key logs together: 288 bytes each.
+  std::uint32_t max_secrets = 16'384;
+  // Blocks of hello_block_bytes for the handshakes of decrypted connections: their CRYPTO streams, of hello_bytes each.
+  std::uint32_t handshake_blocks = 4'096;
+  // Streams followed at one time in all decrypted connections, and in one; the least recent of its connection gives
+  // way.
+  std::uint32_t max_streams = 16'384;
+  std::uint32_t streams_per_connection = 128;
+  // Pieces of stream_piece_bytes that came before what is in front of them: of all streams, of one direction of one.
+  std::uint32_t stream_pieces = 4'096;
+  std::uint32_t pieces_per_stream = 64;
   // Idle records reported on the occasion of one packet, so that a jump of the clock is no long pause.
   std::uint32_t expire_budget = 4;
 };

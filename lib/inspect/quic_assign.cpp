@@ -32,13 +32,12 @@ bool same_ends(const connection& c, bool from_client, const datagram& d) noexcep
   return from_client ? d.src == c.client && d.dst == c.server : d.src == c.server && d.dst == c.client;
 }
 
-// On the connection's own 5-tuple, or after one of its ends has moved.
-bool is_from_client(const connection& c, const datagram& d) noexcept {
+}  // namespace
+
+bool quic_tracker::is_from_client(const connection& c, const datagram& d) noexcept {
   if (d.src == c.client) return true;
   return d.src != c.server && d.dst != c.client;
 }
-
-}  // namespace
 
 quic_tracker::assignment quic_tracker::by_destination(const wire::packet_header& h, const datagram& d) noexcept {
   assignment found;

@@ -65,7 +65,8 @@ quic_tracker::quic_tracker(carver& memory, const limits& l, const surroundings& 
       observer_(borrowed.told),
       pool_(memory, l.max_flows, l.idle_ns),
       cids_(memory, l, borrowed.seed),
-      hellos_(memory, l, borrowed.engine, borrowed.count) {
+      hellos_(memory, l, borrowed.engine, borrowed.count),
+      decryptor_(memory, l, {borrowed.engine, borrowed.count, borrowed.seed}) {
   limits_.failed_opens = std::min<std::uint32_t>(limits_.failed_opens, UINT8_MAX);
 }
 
@@ -115,16 +116,24 @@ void quic_tracker::on_short(connection& c, const datagram& d) noexcept {
   // RFC 9287: a first byte of 0b00 is a packet too where the receiver has announced it. What a server announced nobody
   // else can read, so there the connection ID must tell.
   const bool greased = (d.payload[0] & fixed_bit) == 0;
-  if (greased && !c.facts.parameters.has(parameter::grease_quic_bit) && !shows_id_of(c, d)) [[unlikely]]
+  if (greased && !c.facts.parameters.has(parameter::grease_quic_bit) && !shows_id_of(c, d)) [[unlikely]] {
     counters_->anomalies.add(drop_reason::quic_junk);
-  else if (d.wire_payload < wire::min_short_packet_size) [[unlikely]]
+  } else if (d.wire_payload < wire::min_short_packet_size) [[unlikely]] {
     counters_->anomalies.add(drop_reason::quic_junk);
-  else
+  } else {
     ++c.packets.one_rtt;
+    if (decryptor_.active()) [[unlikely]]
+      decrypt_short(c, d);
+  }
   c.bytes += d.wire_frame;
   ++c.datagrams;
   c.last_ns = d.time_ns;
   pool_.touch(c, d.now);
+}
+
+// Apart from on_short(), which runs for every packet and should stay as small as it is without secrets.
+[[gnu::noinline, gnu::cold]] void quic_tracker::decrypt_short(connection& c, const datagram& d) noexcept {
+  decryptor_.on_short(at_hand(c, is_from_client(c, d), d.now), d.payload, d.truncated());
 }
 
 void quic_tracker::count(connection& c, bool from_client, const datagram& d) noexcept {
@@ -206,6 +215,11 @@ void quic_tracker::on_packet(connection& c, bool& from_client, byte_view packet,
     note_version(c, h.version);
     note_ids(c, from_client, h);
   }
+  if (!decryptor_.active()) return;
+  if (h.is_long())
+    decryptor_.on_long(at_hand(c, from_client, d.now), packet, h);
+  else
+    decryptor_.on_short(at_hand(c, from_client, d.now), packet, d.truncated());
 }
 
 void quic_tracker::on_initial(connection& c, bool& from_client, byte_view packet, const packet_header& h,
@@ -218,7 +232,9 @@ void quic_tracker::on_initial(connection& c, bool& from_client, byte_view packet
     // RFC 9000 6.2: a new attempt, with keys and a CRYPTO stream of its own.
     c.negotiation_pending = false;
     hellos_.discard(c);
+    decryptor_.restart(c);
     c.hello = hello_state::none;
+    c.secrets_asked = 0;
     c.original_dcid.assign(h.dcid);
     c.key_dcid = c.original_dcid;
   }
@@ -290,6 +306,7 @@ void quic_tracker::prove_role(connection& c, bool sender_is_client, bool& from_c
     std::swap(c.client, c.server);
     std::swap(c.heard_client, c.heard_server);
     cids_.remove_all(c.cids);
+    decryptor_.restart(c);
     c.moved_to.clear();
     c.has_initial = false;
     from_client = sender_is_client;
@@ -336,7 +353,10 @@ tracked quic_tracker::on_gquic(flow& f, const datagram& d) noexcept {
 
 void quic_tracker::finish(connection& c) noexcept {
   hellos_.discard(c);
+  c.decrypted = decryptor_.facts_of(c);
   if (observer_ != nullptr) observer_->on_connection(c);
+  c.decrypted = nullptr;
+  decryptor_.finish(c);
   cids_.remove_all(c.cids);
   pool_.give(c);
 }

@@ -15,6 +15,7 @@
 // Tests    test/inspect/quic_tracker_test.cpp, corpus pcap/quic
 #pragma once
 
+#include "inspect/decryptor.hpp"
 #include "inspect/hello_reader.hpp"
 #include "inspect/observer.hpp"
 #include "quic/wire/header.hpp"
@@ -54,6 +55,7 @@ class quic_tracker {
   aged_pool<connection> pool_;
   cid_index cids_;
   hello_reader hellos_;
+  decryptor decryptor_;
 
   // quic_assign.cpp: which connection, and who sent it.
   [[nodiscard]] assignment assign(flow& f, const quic::wire::packet_header& h, const datagram& d) noexcept;
@@ -68,12 +70,15 @@ class quic_tracker {
   // Whether a short header shows one of the connection's IDs, of min_cid_alone bytes or more.
   [[nodiscard]] bool shows_id_of(const connection& c, const datagram& d) const noexcept;
   [[nodiscard]] connection* short_among(connection& newest, const datagram& d) noexcept;
+  // On the connection's own 5-tuple, or after one of its ends has moved.
+  [[nodiscard]] static bool is_from_client(const connection& c, const datagram& d) noexcept;
 
   // quic_tracker.cpp: what it tells.
   [[nodiscard]] tracked on_long(flow& f, const datagram& d) noexcept;
   [[nodiscard]] tracked on_gquic(flow& f, const datagram& d) noexcept;
   [[nodiscard]] tracked on_strange_short(flow& f, const datagram& d) noexcept;
   void on_short(connection& c, const datagram& d) noexcept;
+  void decrypt_short(connection& c, const datagram& d) noexcept;
   void on_packet(connection& c, bool& from_client, base::byte_view packet, const quic::wire::packet_header& h,
                  const datagram& d) noexcept;
   void on_initial(connection& c, bool& from_client, base::byte_view packet, const quic::wire::packet_header& h,
@@ -87,6 +92,9 @@ class quic_tracker {
   void prove_role(connection& c, bool sender_is_client, bool& from_client) noexcept;
   void count(connection& c, bool from_client, const datagram& d) noexcept;
   void finish(connection& c) noexcept;
+  [[nodiscard]] connection_at_hand at_hand(connection& c, bool from_client, std::uint64_t now) noexcept {
+    return {c, pool_.ref_to(c), cids_, from_client, now};
+  }
 
  public:
   quic_tracker() noexcept = default;
@@ -101,6 +109,8 @@ class quic_tracker {
   [[nodiscard]] const aged_pool<connection>& pool() const noexcept { return pool_; }
   [[nodiscard]] const cid_index& cids() const noexcept { return cids_; }
   [[nodiscard]] const hello_reader& hellos() const noexcept { return hellos_; }
+  [[nodiscard]] decryptor& decryption() noexcept { return decryptor_; }
+  [[nodiscard]] const decryptor& decryption() const noexcept { return decryptor_; }
 };
 
 }  // namespace millrace::inspect

@@ -1,7 +1,7 @@
 // inspect/table.hpp - finished QUIC connections as rows for people.
 //
 // Shape    add() keeps a row, print() writes those kept in columns as wide as they need. A caller that adds without end
-//          prints every now and then; widths only grow.
+//          prints every now and then; widths only grow. What decryption told of a connection stands below its row.
 // Text     names from the wire may hold anything, also what moves a terminal's cursor: what is not printable ASCII is
 //          shown as \xNN.
 // Heap     yes: this is the control path. Tests  test/inspect/table_test.cpp
@@ -23,6 +23,7 @@ class connection_table {
   static constexpr std::size_t columns = 8;
   using row = std::array<std::string, columns>;
   std::vector<row> rows_;
+  std::vector<std::string> details_;  // of each row: whole lines, or nothing
   std::array<std::size_t, columns> widths_{};
   bool headed_ = false;
 

@@ -100,7 +100,7 @@ namespace millrace::stats {
   X(quic_cid_too_long, "a connection ID over 20 bytes in a version that limits it")        \
   X(quic_bad_length, "a QUIC length beyond its datagram")                                  \
   X(quic_unknown_version, "a QUIC version whose packets we cannot open")                   \
-  X(quic_decrypt_failed, "an Initial that its keys do not open")                           \
+  X(quic_decrypt_failed, "a packet that its keys do not open")                             \
   X(quic_bad_retry_tag, "a Retry whose integrity tag is wrong")                            \
   X(quic_bad_reserved_bits, "reserved bits set behind header protection")                  \
   X(quic_too_short, "a QUIC packet too short to be protected")                             \
@@ -112,6 +112,7 @@ namespace millrace::stats {
   X(quic_no_connection, "a short header that belongs to no known connection")              \
   X(quic_junk, "bytes behind the last packet of a datagram")                               \
   X(tls_bad_client_hello, "a ClientHello that cannot be")                                  \
+  X(tls_bad_server_hello, "a ServerHello or EncryptedExtensions that cannot be")           \
   X(tls_bad_transport_parameters, "QUIC transport parameters that cannot be")              \
   /* SRMP */                                                                               \
   X(srmp_truncated, "an SRMP frame that its datagram does not hold")                       \

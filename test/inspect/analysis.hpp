@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,13 @@ inline crypto::engine& engine() {
 
 struct recorder final : observer {
   std::vector<connection> connections;
+  std::vector<std::optional<session_facts>> sessions;  // of each connection, what decryption told
   std::vector<flow> flows;
-  void on_connection(const connection& c) override { connections.push_back(c); }
+  void on_connection(const connection& c) override {
+    connections.push_back(c);
+    connections.back().decrypted = nullptr;
+    sessions.push_back(c.decrypted == nullptr ? std::nullopt : std::optional(*c.decrypted));
+  }
   void on_flow(const flow& f) override { flows.push_back(f); }
 };
 
@@ -51,6 +57,7 @@ class analysis {
     options.caps.max_flows = 64;
     options.caps.max_hellos = 8;
     options.caps.hello_blocks = 64;
+    options.caps.max_decrypted = 0;  // who has secrets says so
     options.seed = 7;
     return options;
   }

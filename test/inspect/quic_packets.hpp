@@ -1,8 +1,8 @@
-// test/inspect/quic_packets.hpp - QUIC packets as clients and servers send them, made for tests.
+// test/inspect/quic_packets.hpp - QUIC packets as clients and servers send them, made for tests, fuzzers and
+// benchmarks.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <cstdlib>
 #include <string>
 
 #include "base/byte_writer.hpp"
@@ -12,6 +12,10 @@
 namespace millrace::inspect::test {
 
 using millrace::test::byte_list;
+
+inline void must(bool holds) {
+  if (!holds) std::abort();
+}
 
 inline void append(byte_list& to, base::byte_view more) { to.insert(to.end(), more.begin(), more.end()); }
 
@@ -127,9 +131,9 @@ inline byte_list initial(crypto::engine& engine, const initial_spec& spec, base:
   append(packet, payload);
   packet.resize(packet.size() + crypto::aead_tag_size);
   quic::protect::packet_keys keys;
-  EXPECT_TRUE(quic::protect::derive_initial_keys(engine, spec.version,
-                                                 spec.key_dcid.empty() ? spec.dcid : spec.key_dcid, spec.sender, keys));
-  EXPECT_TRUE(quic::protect::seal_initial(engine, keys, packet, pn_offset, 4, spec.packet_number));
+  must(quic::protect::derive_initial_keys(engine, spec.version, spec.key_dcid.empty() ? spec.dcid : spec.key_dcid,
+                                          spec.sender, keys));
+  must(quic::protect::seal_initial(engine, keys, packet, pn_offset, 4, spec.packet_number));
   return packet;
 }
 
@@ -162,7 +166,7 @@ inline byte_list retry(crypto::engine& engine, quic::wire::version_number versio
   byte_list packet = long_header(version, 3, dcid, scid);
   append(packet, token);
   packet.resize(packet.size() + 16);
-  EXPECT_TRUE(quic::protect::seal_retry(engine, version, original_dcid, packet));
+  must(quic::protect::seal_retry(engine, version, original_dcid, packet));
   return packet;
 }
 
