@@ -9,6 +9,7 @@
 #include "app/inspect_capture.hpp"
 #include "app/inspect_live.hpp"
 #include "app/inspect_report.hpp"
+#include "app/key_log_input.hpp"
 #include "app/options.hpp"
 #include "app/role.hpp"
 #include "app/signals.hpp"
@@ -31,12 +32,15 @@ struct inspect_options {
   bool live_wanted = false;
   std::uint64_t max_flows = inspect::limits{}.max_flows;
   std::uint64_t srmp_port = 5500;
+  std::string key_log;
   std::string json;
   std::string summary;
   bool verbose = false;
+  std::uint64_t key_log_handshakes = 0;  // that the key log may hold
 };
 
-constexpr std::uint64_t most_flows = 64u << 20;  // 64 Mi: some 120 GB
+constexpr std::uint64_t most_flows = 64u << 20;           // 64 Mi: some 120 GB
+constexpr std::uint64_t most_handshakes_kept = 1u << 20;  // of a key log: some 320 MB
 
 void declare(CLI::App& app, inspect_options& o) {
   app.add_option("CAPTURE", o.captures, "pcap and pcapng files, analysed one after the other")->type_name("FILE");
@@ -49,6 +53,10 @@ void declare(CLI::App& app, inspect_options& o) {
   app.add_option("--srmp-port", o.srmp_port, "UDP port whose datagrams are SRMP when frames fill them; 0: none")
       ->type_name("PORT")
       ->capture_default_str();
+  app.add_option(
+         "--keylog", o.key_log,
+         "secrets as SSLKEYLOGFILE has them: what they open is decrypted; those in a pcapng are found by themselves")
+      ->type_name("FILE");
   app.add_option("--json", o.json, "write one JSON object a line for each conversation ('-': stdout)")
       ->type_name("FILE");
   app.add_option("--summary", o.summary, "write the result of the run as one JSON object ('-': stdout)")
@@ -66,6 +74,9 @@ std::optional<base::failure> refuse(const inspect_options& o) {
   if (o.live_wanted && !o.captures.empty())
     return unusable("--live and " + o.captures.front() + " exclude each other",
                     "captures are read to their end; leave one of the two out");
+  if (!o.key_log.empty() && o.captures.empty())
+    return unusable("--keylog needs a capture: a key log is read once, before the first packet",
+                    "write a capture first, and inspect it once the key log is there");
   if (o.json == "-" && o.summary == "-")
     return unusable("--json - and --summary - cannot both be stdout", "write one of them into a file");
   return std::nullopt;
@@ -76,6 +87,14 @@ inspect::analyzer_options analyzer_options_of(const inspect_options& o) {
   options.caps.max_flows = static_cast<std::uint32_t>(o.max_flows);
   options.caps.max_hellos = std::min(options.caps.max_hellos, options.caps.max_flows);
   options.srmp_port = static_cast<std::uint16_t>(o.srmp_port);
+  inspect::limits& caps = options.caps;
+  if (o.captures.empty()) {
+    caps.max_decrypted = 0;  // ports bring no secrets
+  } else {
+    caps.max_decrypted = std::min(caps.max_decrypted, caps.max_flows);
+    caps.max_secrets = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(o.key_log_handshakes, caps.max_secrets, most_handshakes_kept));
+  }
   return options;
 }
 
@@ -126,9 +145,15 @@ void describe_workload(run_result& result, const inspect_options& o) {
   result.workload.add("srmp_port", o.srmp_port);
 }
 
+// What a run reads.
+struct inspect_input {
+  std::vector<capture_file> captures;
+  key_log_input key_log;
+};
+
 // EAL runs. Answers the failure that ends the run, if one does.
-base::outcome analyse(const inspect_options& o, const std::vector<capture_file>& files, const env::eal& eal,
-                      inspect_report& report, output_file& summary, run_result& result) {
+base::outcome analyse(const inspect_options& o, inspect_input& input, const env::eal& eal, inspect_report& report,
+                      output_file& summary, run_result& result) {
   auto engine = crypto::engine::make();
   if (!engine) return base::failure{"IPsec-MB cannot start on this CPU", "millrace -- doctor"};
   inspect::analyzer_options options = analyzer_options_of(o);
@@ -145,10 +170,11 @@ base::outcome analyse(const inspect_options& o, const std::vector<capture_file>&
         fmt::format("no memory for the tables: {} MiB for --max-flows {}", run.table_bytes >> 20, o.max_flows),
         "a smaller --max-flows"};
   inspect::analyzer analyzer(tables.bytes(), options, *engine, report);
+  if (auto fed = input.key_log.feed(analyzer); !fed) return fed;
   inspection i{o, report, analyzer, run, {}};
   const auto begin = std::chrono::steady_clock::now();
   base::outcome done = o.captures.empty() ? watch_ports(o.live, analyzer, i.heap, report.people(), result)
-                                          : read_captures(i, files, result);
+                                          : read_captures(i, input.captures, result);
   run.seconds = std::max(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 1e-9);
   analyzer.finish();
   if (auto written = report.finish(); !written && done) done = written.error();
@@ -186,8 +212,14 @@ int run_inspect(const invocation& call) {
   if (o.captures.empty() && call.eal_args.empty())
     return app::report({"inspect: nothing to look at: no capture is named and the EAL arguments give no port",
                         "millrace -- inspect FILE   or   millrace @af_packet -- inspect --live", true});
+  auto key_log = key_log_input::open(o.key_log);
+  if (!key_log) return app::report(key_log.error());
+  if (key_log.value()) o.key_log_handshakes = key_log.value().most_handshakes();
+  inspect_input input{std::move(files.value()), std::move(key_log.value())};
   inspect_report report;
   std::vector<file_identity> taken = identities_of(o.captures);
+  for (file_identity& log : identities_of(std::span(&o.key_log, o.key_log.empty() ? 0 : 1)))
+    taken.push_back(std::move(log));
   auto lines = output_file::open("inspect: --json", o.json, taken);
   if (!lines) return app::report(lines.error());
   for (file_identity& json : identities_of(std::span(&o.json, 1))) taken.push_back(std::move(json));
@@ -209,7 +241,7 @@ int run_inspect(const invocation& call) {
   auto eal = start_eal(call, wish);
   if (!eal) return app::report(eal.error());
   run_result result;
-  const base::outcome done = analyse(o, files.value(), eal.value(), report, summary.value(), result);
+  const base::outcome done = analyse(o, input, eal.value(), report, summary.value(), result);
   return done ? exit_done : app::report(done.error());
 }
 

@@ -158,6 +158,7 @@ feed_result feed_capture(const capture_file& file, unsigned number, mem::packet_
   while (!stop_requested()) {
     const capture_event event = reader->next();
     if (event == capture_event::end) break;
+    if (event == capture_event::secrets) a.add_secrets(reader->secrets());
     if (event == capture_event::malformed) note_fault(result, reader->fault(), a);
     if (event != capture_event::record) continue;
     const net::wire::capture_record& r = reader->record();

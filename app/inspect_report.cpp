@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "inspect/json_object.hpp"
 
@@ -21,19 +22,54 @@ struct pool_figures {
   std::uint64_t high_water;
 };
 
-std::array<pool_figures, 4> pools_of(const inspect::analyzer& a) {
+std::string counted(std::uint64_t n, const std::string& one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
+std::vector<pool_figures> pools_of(const inspect::analyzer& a) {
   const auto& flows = a.flows().pool();
   const auto& connections = a.quic().pool();
   const auto& ids = a.quic().cids();
   const auto& hellos = a.quic().hellos().assemblies();
-  return {{{"inspect_flows", flows.capacity(), flows.in_use(), flows.high_water()},
-           {"inspect_connections", connections.capacity(), connections.in_use(), connections.high_water()},
-           {"inspect_cids", ids.capacity(), ids.in_use(), ids.high_water()},
-           {"inspect_hellos", hellos.capacity(), hellos.in_use(), hellos.high_water()}}};
+  std::vector<pool_figures> all = {
+      {"inspect_flows", flows.capacity(), flows.in_use(), flows.high_water()},
+      {"inspect_connections", connections.capacity(), connections.in_use(), connections.high_water()},
+      {"inspect_cids", ids.capacity(), ids.in_use(), ids.high_water()},
+      {"inspect_hellos", hellos.capacity(), hellos.in_use(), hellos.high_water()}};
+  const inspect::decryptor& d = a.quic().decryption();
+  if (!d.active()) return all;
+  const auto& streams = d.streams();
+  all.push_back({"inspect_secrets", d.secrets().capacity(), d.secrets().in_use(), d.secrets().in_use()});
+  all.push_back({"inspect_sessions", d.sessions().capacity(), d.sessions().in_use(), d.sessions().high_water()});
+  all.push_back(
+      {"inspect_streams", streams.streams_capacity(), streams.streams_in_use(), streams.streams_high_water()});
+  all.push_back(
+      {"inspect_stream_pieces", streams.pieces_capacity(), streams.pieces_in_use(), streams.pieces_high_water()});
+  return all;
 }
 
-std::string counted(std::uint64_t n, const std::string& one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+// Lines of key logs and what they opened; nothing when there were none.
+void print_key_log(std::FILE* out, const inspect::analyzer& a) {
+  const inspect::key_log_counts& k = a.key_log();
+  const inspect::counters& c = a.count();
+  if (a.secrets_unread() != 0)
+    fmt::print(out, "{} of other types than TLS key logs were skipped\n",
+               counted(a.secrets_unread(), "block of secrets"));
+  if (k.secrets + k.no_room + k.client_random + k.other + k.malformed + k.blank == 0) return;
+  fmt::print(out, "key log: {} of {}", counted(k.secrets, "secret"),
+             counted(a.quic().decryption().secrets().in_use(), "handshake"));
+  const auto add = [&](std::uint64_t n, std::string_view what) {
+    if (n != 0) fmt::print(out, ", {} {}", n, what);
+  };
+  add(k.repeated, "repeated");
+  add(k.client_random, "lines of TLS 1.2 (CLIENT_RANDOM) skipped");
+  add(k.other, "other lines skipped");
+  add(k.malformed, "malformed lines skipped");
+  add(k.no_room, "secrets more than are kept");
+  fmt::print(out, "\n  {} decrypted: {} opened, {} not", counted(c.sessions.get(), "connection"),
+             counted(c.packets_opened.get(), "packet"), c.packets_unopened.get());
+  if (c.sessions_evicted.get() != 0) fmt::print(out, "; {} gave way to others", c.sessions_evicted.get());
+  fmt::print(out, "\n");
 }
 
 void print_reasons(std::FILE* out, const char* heading, const stats::drop_counters& counters) {
@@ -127,6 +163,7 @@ void print_summary(std::FILE* out, const inspect::analyzer& a, const inspect_tot
   other("TCP", flow_kind::tcp);
   other("UDP", flow_kind::udp);
   other("SRMP", flow_kind::srmp);
+  print_key_log(out, a);
   print_reasons(out, "not analysed (in JSON, and in the balance: drops):", c.drops);
   print_reasons(out, "noted inside frames that were analysed:", c.anomalies);
   for (const auto& [kind, count] : run.faults) fmt::print(out, "  {:>10} {} in capture files\n", count, kind);
