@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "app/address_watch.hpp"
+#include "app/quic_server.hpp"
 #include "app/version.hpp"
 #include "crypto/random.hpp"
 #include "env/lcore.hpp"
@@ -52,6 +53,7 @@ struct unit {
   std::unique_ptr<rpc_over_srmp> srmp_calls;  // one of these two, or none
   std::unique_ptr<echo_over_srmp> srmp_echoes;
   std::unique_ptr<pipeline::udp_echo_service> echo;
+  std::unique_ptr<quic_server> quic;
   address_watch watch;
   std::unique_ptr<pipeline::service_loop> loop;  // gone before what it calls
   const std::atomic<bool>* stop = nullptr;
@@ -105,6 +107,7 @@ struct appliance::parts {
   std::unique_ptr<rpc::method_table> methods;
   std::string version{app::version()};
   rpc::server_facts facts;
+  std::unique_ptr<quic_shared> quic;
   std::vector<std::unique_ptr<unit>> units;
   pipeline::lcore_counters drained;
   bool own_lcores = false;
@@ -144,6 +147,25 @@ struct appliance::parts {
     return least;
   }
 
+  // What every interface carries of a QUIC datagram, and what a packet takes.
+  [[nodiscard]] quic_link link_of(const mem::packet_pool& pool) const {
+    std::size_t least = UINT16_MAX;
+    for (std::size_t i = 0; i < config.interfaces.size(); ++i) {
+      const net::host_config host = host_of(i, 0, 1, 0);
+      least = std::min<std::size_t>(least, host.mtu - (has_ipv6(host) ? ipv6_udp_headers : ipv4_udp_headers));
+    }
+    return {.datagram_bytes = static_cast<std::uint16_t>(least),
+            .receive_bytes = static_cast<std::uint16_t>(std::min<std::size_t>(least, pool.data_room()))};
+  }
+
+  outcome make_quic(std::size_t lcores) {
+    if (config.quic.port == 0) return base::done{};
+    auto made = quic_shared::make(config.quic, lcores);
+    if (!made) return made.error();
+    quic = std::move(made.value());
+    return base::done{};
+  }
+
   outcome make_methods() {
     if (config.srmp.port == 0 || config.srmp.answer != srmp_answer::rpc) return base::done{};
     methods = rpc::method_table::make();
@@ -154,7 +176,13 @@ struct appliance::parts {
     return base::done{};
   }
 
-  outcome open_services(unit& u) {
+  outcome open_services(unit& u, std::size_t which, mem::packet_pool& pool) {
+    if (quic) {
+      auto made = quic_server::make(*quic, which, link_of(pool), pool);
+      if (!made) return made.error();
+      u.quic = std::move(made.value());
+      if (auto opened = u.loop->open(config.quic.port, u.quic->service()); !opened) return opened;
+    }
     if (config.srmp.port != 0) {
       const srmp::service_settings settings{.batch_bytes = batch_bytes(), .peers = config.srmp.peers};
       pipeline::udp_service* service = nullptr;
@@ -190,7 +218,7 @@ struct appliance::parts {
     auto loop = pipeline::service_loop::make(config.loop, interfaces, pool);
     if (!loop) return loop.error();
     made->loop = std::move(loop.value());
-    if (auto opened = open_services(*made); !opened) return opened;
+    if (auto opened = open_services(*made, instance, pool); !opened) return opened;
     units.push_back(std::move(made));
     return base::done{};
   }
@@ -218,6 +246,7 @@ base::result<std::unique_ptr<appliance>> appliance::make(const serve_config& con
   const std::vector<unsigned> places = lcores.empty() ? std::vector<unsigned>{env::current_lcore()}
                                                       : std::vector<unsigned>(lcores.begin(), lcores.end());
   const auto instances = static_cast<std::uint16_t>(places.size());
+  if (auto quic = made->make_quic(places.size()); !quic) return quic.error();
   for (std::uint16_t i = 0; i < instances; ++i)
     if (auto unit = made->make_unit(places[i], i, instances, seed, pool); !unit) return unit.error();
   std::vector<pipeline::service_loop*> loops;
@@ -299,6 +328,19 @@ figures appliance::total() const noexcept {
   return sum;
 }
 
+void appliance::keep_up() noexcept {
+  if (parts_->quic) static_cast<void>(parts_->quic->write_key_log());
+}
+
+std::string appliance::spki_pin() const { return parts_->quic ? parts_->quic->spki_pin() : std::string{}; }
+
+std::uint64_t appliance::handshake_heap_calls() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& u : parts_->units)
+    if (u->quic) sum += u->quic->endpoint().handshake_heap_calls();
+  return sum;
+}
+
 appliance_readiness appliance::readiness() const {
   appliance_readiness now{.settled = true, .addresses = {}};
   for (const auto& u : parts_->units) now.settled &= u->watch.is_settled();
@@ -318,6 +360,7 @@ std::uint64_t appliance::messages() const noexcept {
   for (const auto& u : parts_->units) {
     if (const srmp::server_counters* s = u->served()) sum += s->requests.get() + s->one_ways.get();
     if (u->echo) sum += u->echo->echoed();
+    if (u->quic) sum += u->quic->requests();
   }
   return sum;
 }
@@ -326,6 +369,7 @@ kinds appliance::errors() const {
   kinds found;
   for (const auto& u : parts_->units) {
     add_srmp_errors(*u, found);
+    if (u->quic) u->quic->add_errors(found);
     for (std::size_t i = 0; i < u->loop->interfaces(); ++i) add_host_errors(u->loop->host(i).figures(), found);
   }
   return found;
@@ -349,6 +393,9 @@ std::string appliance::describe() const {
   if (p.config.srmp.port != 0)
     fmt::format_to(out, "SRMP on UDP port {}: {}, {} bytes a datagram of replies\n", p.config.srmp.port,
                    p.config.srmp.answer == srmp_answer::rpc ? "calls of methods" : "echo", p.batch_bytes());
+  if (p.quic)
+    fmt::format_to(out, "QUIC on UDP port {}: hq-interop, {} files; {} certificate, pin {}\n", p.config.quic.port,
+                   p.quic->files(), p.quic->is_self_signed() ? "a self-signed" : "the configured", p.quic->spki_pin());
   if (p.config.echo_port != 0) fmt::format_to(out, "echo on UDP port {}\n", p.config.echo_port);
   return text;
 }

@@ -67,6 +67,12 @@ class appliance {
   [[nodiscard]] pipeline::figures total() const noexcept;
   [[nodiscard]] appliance_readiness readiness() const;
 
+  // The control thread's part, a few times a second: the key log is written.
+  void keep_up() noexcept;
+  // Of the QUIC certificate; empty without QUIC.
+  [[nodiscard]] std::string spki_pin() const;
+  // Made by TLS handshakes on data-path lcores.
+  [[nodiscard]] std::uint64_t handshake_heap_calls() const noexcept;
   // Requests and one-way messages that services took in.
   [[nodiscard]] std::uint64_t messages() const noexcept;
   // Counters of hosts and services that tell of trouble, by kind ("srmp_malformed", "rpc_unknown", ...); no zeroes.

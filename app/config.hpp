@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/options.hpp"
+#include "app/quic_config.hpp"
 #include "base/result.hpp"
 #include "net/host_config.hpp"
 #include "pipeline/service_loop.hpp"
@@ -63,6 +64,7 @@ struct serve_config {
   std::vector<interface_config> interfaces;  // never empty, once read or by default_config()
   net::host_limits limits;                   // of each interface, each lcore its own
   srmp_config srmp;
+  quic_config quic;
   std::uint16_t echo_port = 0;  // UDP echo; 0: none
   pipeline::loop_settings loop;
   pool_config pool;

@@ -159,10 +159,31 @@ class checker {
     return base::done{};
   }
 
+  [[nodiscard]] outcome check_quic() const {
+    const quic_config& q = c_.quic;
+    if (q.cert.empty() != q.key.empty())
+      return refused(q.cert.empty() ? "quic.key" : "quic.cert", "a certificate and its key belong together");
+    const auto& t = q.endpoint.transport;
+    if (t.connection_window_most < t.connection_window_bytes)
+      return refused("quic.connection-window-most", "it is less than connection-window");
+    if (t.stream_window_most < t.stream_window_bytes)
+      return refused("quic.stream-window-most", "it is less than stream-window");
+    if (q.endpoint.handshakes > q.endpoint.connections)
+      return refused("quic.handshakes", "there are more of them than connections");
+    return base::done{};
+  }
+
   [[nodiscard]] outcome check_whole() const {
     if (c_.srmp.port != 0 && c_.srmp.port == c_.echo_port)
       return refused("echo-port",
                      fmt::format("UDP port {} is SRMP's already, at {}", c_.echo_port, origins_.of("srmp-port")));
+    if (c_.quic.port != 0 && c_.quic.port == c_.echo_port)
+      return refused("echo-port",
+                     fmt::format("UDP port {} is QUIC's already, at {}", c_.echo_port, origins_.of("quic-port")));
+    if (c_.quic.port != 0 && c_.quic.port == c_.srmp.port)
+      return refused("quic-port",
+                     fmt::format("UDP port {} is SRMP's already, at {}", c_.quic.port, origins_.of("srmp-port")));
+    if (auto fine = check_quic(); !fine) return fine;
     if (c_.limits.pending_frames < c_.limits.pending_per_neighbour)
       return refused("limits.pending-frames", fmt::format("{} is less than pending-per-neighbour, which is {}",
                                                           c_.limits.pending_frames, c_.limits.pending_per_neighbour));

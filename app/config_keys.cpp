@@ -123,6 +123,18 @@ config_key word(std::string_view name, Word& to, std::vector<std::pair<std::stri
           }};
 }
 
+// A path; empty: none.
+config_key path_text(std::string_view name, std::string& to, std::string comment) {
+  return {name, std::move(comment),
+          [&to](const config_value& v) -> std::string {
+            const auto* text = std::get_if<std::string>(&v);
+            if (text == nullptr || text->find('\0') != std::string::npos) return "a path in quotes";
+            to = *text;
+            return {};
+          },
+          [&to] { return quoted(to); }};
+}
+
 // The rate and its burst: two keys.
 void add_rate(config_keys& keys, std::string_view name, std::string_view burst_name, net::rate_limit& to,
               const std::string& comment) {
@@ -200,6 +212,7 @@ config_key vlan_of(interface_config& c) {
 config_keys top_keys(serve_config& c) {
   using pipeline::idle_policy;
   return {number("srmp-port", c.srmp.port, 0, 65535, "SRMP over UDP; 0: none"),
+          number("quic-port", c.quic.port, 0, 65535, "QUIC; 0: none"),
           number("echo-port", c.echo_port, 0, 65535, "UDP echo; 0: none"),
           word("idle", c.loop.idle,
                {{"poll", idle_policy::poll}, {"pause", idle_policy::pause}, {"adaptive", idle_policy::adaptive}},
@@ -228,6 +241,49 @@ config_keys srmp_keys(srmp_config& c) {
           size("amplification-rate", c.amplification.bytes.per_second, 0, 1'000'000'000,
                "a second, beyond that, to all callers; 0: no limit"),
           size("amplification-burst", c.amplification.bytes.burst, 65536, 1'000'000'000, "of these at once")};
+}
+
+config_keys quic_keys(quic_config& c) {
+  using quic::endpoint::retry_mode;
+  using quic::recovery::congestion_kind;
+  constexpr std::uint64_t million = 1u << 20;
+  quic::endpoint::endpoint_settings& e = c.endpoint;
+  quic::conn::transport_settings& t = e.transport;
+  return {
+      path_text("cert", c.cert, "the certificate chain in PEM; empty: self-signed, made at the start"),
+      path_text("key", c.key, "its private key in PEM"),
+      path_text("root", c.root, "files below it are served at /; empty: none"),
+      path_text("keylog", c.keylog, "TLS secrets are appended to it; empty: where SSLKEYLOGFILE says, if it does"),
+      flag("early-data", c.early_data, "0-RTT: each hello once, within ten seconds"),
+      word("retry", e.sources.retry,
+           {{"never", retry_mode::never}, {"automatic", retry_mode::automatic}, {"always", retry_mode::always}},
+           "whether a client must show first that it receives at its address (RFC 9000 8.1.2)"),
+      flag("new-tokens", e.send_new_tokens, "tokens that spare a client's next connection the Retry (RFC 9000 8.1.3)"),
+      number("connections", e.connections, 1, million, "at a time, of each lcore"),
+      number("handshakes", e.handshakes, 1, million, "of these under way"),
+      number("handshakes-per-source", e.sources.source_unproven.per_second, 0, million,
+             "a second, of one IPv4 address or IPv6 /64, before Retry is asked for; 0: no limit"),
+      number("handshakes-burst", e.sources.source_unproven.burst, 1, million, "of these at once"),
+      number("proven-per-source", e.sources.source_handshakes.per_second, 0, million,
+             "a second, of those that came with a valid token; 0: no limit"),
+      number("proven-burst", e.sources.source_handshakes.burst, 1, million, "of these at once"),
+      number("streams", e.streams, 1, 4 * million, "of all connections of an lcore"),
+      number("streams-bidi", t.streams_bidi, 1, million, "that a peer may have open"),
+      number("streams-uni", t.streams_uni, 0, million, "one way, the same"),
+      size("connection-window", t.connection_window_bytes, 65536, 1u << 30, "credit of a connection at first"),
+      size("connection-window-most", t.connection_window_most, 65536, 1u << 30, "and what it grows to"),
+      size("stream-window", t.stream_window_bytes, 16384, 1u << 30, "credit of a stream at first"),
+      size("stream-window-most", t.stream_window_most, 16384, 1u << 30, "and what it grows to"),
+      number("sent-blocks", e.sent_blocks, 64, million, "of 28 packets in flight, of all connections of an lcore"),
+      number("pieces", e.pieces, 256, 16 * million, "received parts of streams that wait to be read"),
+      time_ns("idle-timeout", t.idle_timeout_ns, 0, "of silence; 0: none"),
+      time_ns("handshake-timeout", t.handshake_timeout_ns, 1'000'000, "from the first packet to the confirmation"),
+      word("congestion", t.congestion,
+           {{"cubic", congestion_kind::cubic}, {"new-reno", congestion_kind::new_reno}, {"bbr", congestion_kind::bbr}},
+           "the controller"),
+      flag("migration", t.migration, "clients may move to other addresses"),
+      flag("ecn", t.use_ecn, "packets are marked, as long as the path keeps the marks"),
+  };
 }
 
 config_keys peer_keys(srmp::compatibility& c) {

@@ -35,6 +35,7 @@ using config_keys = std::vector<config_key>;
 [[nodiscard]] config_keys top_keys(serve_config& c);              // before any table
 [[nodiscard]] config_keys interface_keys(interface_config& c);    // [[interface]], without its lists
 [[nodiscard]] config_keys srmp_keys(srmp_config& c);              // [srmp]
+[[nodiscard]] config_keys quic_keys(quic_config& c);              // [quic]
 [[nodiscard]] config_keys peer_keys(srmp::compatibility& c);      // [srmp.peers]
 [[nodiscard]] config_keys rpc_keys(rpc::service_limits& c);       // [rpc]
 [[nodiscard]] config_keys limit_keys(net::host_limits& c);        // [limits]

@@ -292,12 +292,13 @@ class config_reader {
     const bool has_interfaces = root.contains("interface");
     std::vector<placed_route> gateways;
     take_table(root, "", top_keys(config_),
-               {"address", "gateway", "lcores", "interface", "srmp", "rpc", "limits", "loop", "pool"},
+               {"address", "gateway", "lcores", "interface", "srmp", "rpc", "quic", "limits", "loop", "pool"},
                [&](std::string_view key, const toml::node& node) {
                  if (key == "interface") return read_interfaces(node);
                  if (key == "lcores") return read_lcores(node);
                  if (key == "srmp") return read_srmp(node);
                  if (key == "rpc") return take_section(key, node, rpc_keys(config_.srmp.rpc));
+                 if (key == "quic") return take_section(key, node, quic_keys(config_.quic));
                  if (key == "limits") return take_section(key, node, limit_keys(config_.limits));
                  if (key == "loop") return take_section(key, node, loop_keys(config_.loop));
                  if (key == "pool") return take_section(key, node, pool_keys(config_.pool));

@@ -85,6 +85,8 @@ std::string to_toml(const serve_config& config) {
   out.keys(peer_keys(c.srmp.peers));
   out.heading("[rpc]", "limits of calls");
   out.keys(rpc_keys(c.srmp.rpc));
+  out.heading("[quic]", "times in seconds");
+  out.keys(quic_keys(c.quic));
   out.heading("[limits]", "what is kept for strangers, of each interface and lcore; times in seconds");
   out.keys(limit_keys(c.limits));
   out.heading("[loop]", "");

@@ -24,6 +24,8 @@ base::result<env::eal> start(const invocation& call, const loopback_options& opt
   const unsigned workers = expected_lcores(call);
   wish.memory_bytes = expected_bytes(
       options.workload == loopback_workload::io ? io_wish(options, workers) : srmp_wish(options, workers), workers);
+  if (options.workload != loopback_workload::io)
+    wish.memory_bytes += expected_endpoint_bytes(options, std::max(1u, workers));
   return start_eal(call, wish);
 }
 

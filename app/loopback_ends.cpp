@@ -1,5 +1,7 @@
 #include "app/loopback_ends.hpp"
 
+#include "app/quic_server.hpp"
+
 #include <fmt/format.h>
 
 #include "crypto/random.hpp"
@@ -13,7 +15,9 @@ using base::failure;
 using base::outcome;
 
 constexpr std::uint16_t srmp_port = default_srmp_port;
-constexpr unsigned turns_a_step = 4;  // of each half: a burst in flight here is one that waits there
+constexpr std::uint16_t quic_port = default_quic_port;
+constexpr std::uint32_t quic_in_flight = 4096;  // packets: what a ring takes before the sender waits
+constexpr unsigned turns_a_step = 4;            // of each half: a burst in flight here is one that waits there
 constexpr std::size_t ipv4_udp_headers = 28;
 constexpr std::uint64_t stop_slack_ns = 1'000'000'000;
 
@@ -49,6 +53,38 @@ pipeline::loop_settings loop_of(const loopback_options& options, bool may_sleep)
   return {.burst_pkts = options.burst_pkts, .idle = idle, .stop_patience_ns = patience_ns(options)};
 }
 
+// For what the options ask, and no more.
+quic::endpoint::endpoint_settings endpoint_of(const loopback_options& options) {
+  quic::endpoint::endpoint_settings s = quic_config::default_endpoint();
+  const std::uint32_t connections = options.connections;
+  s.connections = connections + 16;
+  s.handshakes = connections + 16;
+  s.streams = connections * (options.streams + 8u);
+  s.transport.streams_bidi = std::max<std::uint64_t>(options.streams, 16);
+  s.transport.max_datagram_bytes = static_cast<std::uint16_t>(options.mtu - ipv4_udp_headers);
+  s.transport.max_udp_payload = s.transport.max_datagram_bytes;
+  s.transport.idle_timeout_ns = 30'000'000'000 + 4 * options.wire.delay_ns;
+  s.sources.source_handshakes = s.sources.source_unproven = {0, 1};  // our own client is no stranger
+  s.sources.retry = quic::endpoint::retry_mode::never;
+  s.sources.most_half_open = connections + 16;
+  return s;
+}
+
+loadgen::hq_settings body_settings(const loopback_options& options) {
+  loadgen::hq_settings s;
+  s.target = {address(1), quic_port};
+  s.server_name = "localhost";
+  s.connections = options.connections;
+  s.window = options.streams;
+  s.requests = options.requests;
+  s.duration_ns = ns_of(options.duration_s);
+  s.path = "/bytes/" + std::to_string(options.size);
+  s.expected_bytes = options.size;
+  s.checks_pattern = true;
+  s.endpoint = endpoint_of(options);
+  return s;
+}
+
 serve_config server_config(const loopback_options& options, bool may_sleep) {
   serve_config config = default_config();
   interface_config& at = config.interfaces.front();
@@ -60,6 +96,10 @@ serve_config server_config(const loopback_options& options, bool may_sleep) {
   config.srmp.amplification.bytes = {0, 0};  // our own client is no victim
   if (options.workload == loopback_workload::srmp_stream)
     config.srmp.rpc.max_items = static_cast<std::uint32_t>(options.size / stream_item(options) + 1);
+  config.quic.port = options.workload == loopback_workload::quic_stream ? quic_port : 0;
+  if (options.workload == loopback_workload::quic_stream) config.srmp.port = 0;
+  config.quic.endpoint = endpoint_of(options);
+  config.quic.keylog.clear();
   config.loop = loop_of(options, may_sleep);
   return config;
 }
@@ -109,6 +149,13 @@ loadgen::stream_settings stream_settings(const loopback_options& options) {
 
 }  // namespace
 
+std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t lcores) {
+  if (options.workload != loopback_workload::quic_stream) return 0;
+  quic_config config;
+  config.endpoint = endpoint_of(options);
+  return 2 * expected_quic_bytes(config, lcores);
+}
+
 // An item is answered in one datagram, which holds a frame's header, the method's name and the data's length; in the
 // data stands the item's place.
 std::uint32_t largest_item(const loopback_options& options) noexcept {
@@ -124,11 +171,13 @@ std::uint32_t stream_item(const loopback_options& options) noexcept {
 
 std::uint64_t most_in_flight(const loopback_options& options) noexcept {
   const std::uint64_t asked = std::uint64_t{options.connections} * options.streams;
+  if (options.workload == loopback_workload::quic_stream) return quic_in_flight;
   if (options.workload == loopback_workload::srmp_stream) return asked * (options.size / stream_item(options) + 2);
   return asked * (options.size / (options.mtu - ipv4_udp_headers) + 1);
 }
 
 outcome check_srmp(const loopback_options& options) {
+  if (options.workload == loopback_workload::quic_stream) return base::done{};
   const bool streams = options.workload == loopback_workload::srmp_stream;
   if (options.item > largest_item(options))
     return failure{"loopback: --item: " + std::to_string(options.item) + " bytes do not fit a datagram of --mtu " +
@@ -152,6 +201,17 @@ base::result<std::unique_ptr<loopback_ends>> loopback_ends::make(const loopback_
   made->main_ = main;
   made->asked_echoes_ = echo_settings(options);
   made->asked_streams_ = stream_settings(options);
+  made->asked_bodies_ = body_settings(options);
+  if (options.workload == loopback_workload::quic_stream) {
+    auto trust = tls::client_trust::anybody();
+    if (!trust) return trust.error();
+    tls::client_settings client;
+    client.trust = std::move(trust.value());
+    client.protocols = {std::string(pipeline::hq_protocol)};
+    auto context = tls::client_context::make(std::move(client));
+    if (!context) return context.error();
+    made->asked_bodies_.tls = std::move(context.value());
+  }
   if (auto server = made->make_server(options, pair, pool, lcores); !server) return server.error();
   const auto count = static_cast<std::uint16_t>(made->server_->loops());
   for (std::uint16_t i = 0; i < count; ++i)
@@ -190,6 +250,13 @@ outcome loopback_ends::make_client(const loopback_options& options, const ring_p
     if (!load) return load.error();
     streams_.push_back(std::move(load.value()));
     return streams_.back()->open_on(*clients_.back());
+  }
+  if (options.workload == loopback_workload::quic_stream) {
+    loadgen::hq_settings mine = share_of(asked_bodies_, which, of);
+    auto load = loadgen::hq_load::make(mine, pool);
+    if (!load) return load.error();
+    bodies_.push_back(std::move(load.value()));
+    return bodies_.back()->open_on(*clients_.back());
   }
   loadgen::load_settings mine = share_of(asked_echoes_, which, of);
   mine.share = which;
@@ -232,6 +299,8 @@ bool loopback_ends::is_done() const noexcept {
     if (!one->is_done()) return false;
   for (const auto& one : streams_)
     if (!one->is_done()) return false;
+  for (const auto& one : bodies_)
+    if (!one->is_done()) return false;
   return true;
 }
 
@@ -250,6 +319,12 @@ void loopback_ends::finish() noexcept {
   }
   if (server_->has_lcores())  // else it has counted the time of this lcore
     clients_.front()->counters().add(pipeline::count::cpu_ns, env::thread_cpu_ns() - cpu_ns_);
+}
+
+std::uint64_t loopback_ends::handshake_heap_calls() const noexcept {
+  std::uint64_t sum = server_->handshake_heap_calls();
+  for (const auto& one : bodies_) sum += one->endpoint().handshake_heap_calls();
+  return sum;
 }
 
 std::string loopback_ends::describe() const {

@@ -12,10 +12,12 @@
 #pragma once
 
 #include "app/appliance.hpp"
+#include "app/hq_report.hpp"
 #include "app/load_report.hpp"
 #include "app/loopback_options.hpp"
 #include "app/ring_pair.hpp"
 #include "app/stream_report.hpp"
+#include "loadgen/hq_load.hpp"
 #include "loadgen/srmp_load.hpp"
 
 namespace millrace::app {
@@ -38,6 +40,7 @@ class loopback_ends {
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] load_end echoes() const { return gather(asked_echoes_, echoes_); }
   [[nodiscard]] stream_end streams() const { return gather(asked_streams_, streams_); }
+  [[nodiscard]] hq_end bodies() const { return gather(asked_bodies_, bodies_); }
 
   // After finish(). An lcore's figures, the server's apart.
   struct half {
@@ -47,6 +50,8 @@ class loopback_ends {
   };
   [[nodiscard]] std::vector<half> halves() const;
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> server_errors() const { return server_->errors(); }
+  // Made by TLS handshakes of both halves.
+  [[nodiscard]] std::uint64_t handshake_heap_calls() const noexcept;
   // A line about the wires, indented and ended; empty where they are good ones.
   [[nodiscard]] std::string wires_text() const;
 
@@ -61,10 +66,12 @@ class loopback_ends {
   loadgen::stream_pattern pattern_;
   loadgen::load_settings asked_echoes_;
   loadgen::stream_settings asked_streams_;
+  loadgen::hq_settings asked_bodies_;
   std::vector<std::unique_ptr<pipeline::impairment>> wires_;  // gone behind the loops that receive through them
   std::unique_ptr<appliance> server_;
   std::vector<std::unique_ptr<loadgen::srmp_load>> echoes_;     // a client has one of these
   std::vector<std::unique_ptr<loadgen::stream_load>> streams_;  // or one of these
+  std::vector<std::unique_ptr<loadgen::hq_load>> bodies_;       // or one of these
   std::vector<std::unique_ptr<pipeline::service_loop>> clients_;
   std::uint64_t cpu_ns_ = 0;  // of the calling lcore at start()
 };
@@ -73,6 +80,8 @@ class loopback_ends {
 [[nodiscard]] base::outcome check_srmp(const loopback_options& options);
 // Packets that can be between the halves at once: what windows let.
 [[nodiscard]] std::uint64_t most_in_flight(const loopback_options& options) noexcept;
+// Bytes of EAL memory that QUIC endpoints of both halves take.
+[[nodiscard]] std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t lcores);
 // Bytes of an item, and of the largest that fits a datagram.
 [[nodiscard]] std::uint32_t largest_item(const loopback_options& options) noexcept;
 [[nodiscard]] std::uint32_t stream_item(const loopback_options& options) noexcept;

@@ -8,6 +8,7 @@
 #include "buf/burst.hpp"
 #include "loadgen/load_settings.hpp"
 #include "loadgen/traffic.hpp"
+#include "pipeline/hq_server.hpp"
 
 namespace millrace::app {
 namespace {
@@ -15,21 +16,24 @@ namespace {
 using base::failure;
 using base::outcome;
 
-constexpr std::string_view workload_words = "io|srmp-echo|srmp-stream";
+constexpr std::string_view workload_words = "io|srmp-echo|srmp-stream|quic-stream";
 // What the design names besides: said so instead of "unknown".
 constexpr std::array planned_workloads =
-    std::to_array<std::string_view>({"quic-stream", "h3-get", "h3-json", "http1-json", "http1-stream", "ws-echo"});
+    std::to_array<std::string_view>({"h3-get", "h3-json", "http1-json", "http1-stream", "ws-echo"});
 constexpr std::uint16_t smallest_mtu = 576;  // RFC 791: what every host takes
 constexpr std::uint16_t largest_mtu = 9216;
 constexpr std::uint32_t io_frame = 64;
 constexpr std::uint32_t echo_payload = 28;
 constexpr std::uint32_t stream_bytes = 256 * 1024;
 constexpr std::uint32_t most_stream_bytes = 1u << 30;
+constexpr std::uint64_t body_bytes = 1u << 30;
+constexpr std::uint16_t smallest_quic_mtu = 1228;  // RFC 9000 14: 1200 bytes, and the headers of IPv4 and UDP
 constexpr double longest_delay_ms = 10'000;
 
 constexpr unsigned of(loopback_workload workload) noexcept { return 1u << static_cast<unsigned>(workload); }
 constexpr unsigned echo = of(loopback_workload::srmp_echo);
 constexpr unsigned stream = of(loopback_workload::srmp_stream);
+constexpr unsigned quic = of(loopback_workload::quic_stream);
 
 // Which workloads an option means something to; options that are not here mean something to all.
 struct use {
@@ -39,22 +43,23 @@ struct use {
 constexpr std::array uses = std::to_array<use>({
     {"--transport", echo | stream},
     {"--item", stream},
-    {"--mtu", echo | stream},
-    {"--connections", echo | stream},
-    {"--streams", echo | stream},
+    {"--mtu", echo | stream | quic},
+    {"--connections", echo | stream | quic},
+    {"--streams", echo | stream | quic},
     {"--method", echo},
     {"--fill", echo},
     {"--rate", echo},
-    {"--requests", echo | stream},
+    {"--requests", echo | stream | quic},
     {"--timeout", echo | stream},
-    {"--loss", echo | stream},
-    {"--reorder", echo | stream},
-    {"--delay", echo | stream},
-    {"--seed", echo | stream},
+    {"--loss", echo | stream | quic},
+    {"--reorder", echo | stream | quic},
+    {"--delay", echo | stream | quic},
+    {"--seed", echo | stream | quic},
 });
 
 std::optional<loopback_workload> read_workload(std::string_view word) noexcept {
-  for (const auto one : {loopback_workload::io, loopback_workload::srmp_echo, loopback_workload::srmp_stream})
+  for (const auto one : {loopback_workload::io, loopback_workload::srmp_echo, loopback_workload::srmp_stream,
+                         loopback_workload::quic_stream})
     if (to_string(one) == word) return one;
   return std::nullopt;
 }
@@ -74,7 +79,7 @@ void add_workload(CLI::App& options, loopback_options& out) {
                                                          std::string(workload_words));
           },
           "io: packets circulate between two ports; srmp-echo: a server answers each message with itself; srmp-stream: "
-          "it answers each request with a stream")
+          "it answers each request with a stream; quic-stream: it sends bodies over QUIC")
       ->type_name("WORD")
       ->default_str("srmp-echo");
   options
@@ -93,7 +98,8 @@ void add_workload(CLI::App& options, loopback_options& out) {
 
 void add_load(CLI::App& options, loopback_options& out) {
   add_size(options, "--size", out.size,
-           "bytes of a message's payload (srmp-echo: 28), of a stream (srmp-stream: 256K), of a frame (io: 64)")
+           "bytes of a message's payload (srmp-echo: 28), of a stream (srmp-stream: 256K), of a frame (io: 64), of a "
+           "body (quic-stream: 1G)")
       ->default_str("");
   add_size(options, "--item", out.item, "bytes of a stream's item; 0: what fills a datagram");
   options.add_option("--connections", out.connections, "connections of the client")
@@ -176,6 +182,15 @@ outcome settle(const CLI::App& options, loopback_options& out) {
       if (out.connections == 0) out.connections = 1;
       if (out.streams == 0) out.streams = 1;
       return check_size("--size", out.size, 1, most_stream_bytes);
+    case loopback_workload::quic_stream:
+      if (!sized) out.size = body_bytes;
+      if (out.connections == 0) out.connections = 1;
+      if (out.streams == 0) out.streams = 1;
+      if (out.mtu < smallest_quic_mtu)
+        return failure{"loopback: --mtu: QUIC needs datagrams of 1200 bytes, and so an MTU of " +
+                           std::to_string(smallest_quic_mtu) + " at least",
+                       "", true};
+      return check_size("--size", out.size, 1, pipeline::max_pattern_body);
   }
   return base::done{};
 }
@@ -190,6 +205,8 @@ std::string_view to_string(loopback_workload workload) noexcept {
       return "srmp-echo";
     case loopback_workload::srmp_stream:
       return "srmp-stream";
+    case loopback_workload::quic_stream:
+      return "quic-stream";
   }
   return "io";
 }

@@ -15,14 +15,15 @@
 
 namespace millrace::app {
 
-enum class loopback_workload : std::uint8_t { io, srmp_echo, srmp_stream };
+enum class loopback_workload : std::uint8_t { io, srmp_echo, srmp_stream, quic_stream };
 [[nodiscard]] std::string_view to_string(loopback_workload workload) noexcept;
 
 struct loopback_options {
   common_options common;
   loopback_workload workload = loopback_workload::srmp_echo;
   std::string transport = "udp";
-  std::uint64_t size = 0;         // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream
+  std::uint64_t size = 0;         // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream;
+                                  // quic-stream: of a body
   std::uint64_t item = 0;         // srmp-stream: bytes of an item; 0: what fills a datagram
   std::uint16_t mtu = 1500;       // of IP, at both ends
   std::uint16_t connections = 0;  // 0: the workload's default, until settled

@@ -25,13 +25,15 @@ using pipeline::count;
 using pipeline::figures;
 
 constexpr std::uint32_t fewest_slots = 1024;
-constexpr std::uint32_t kept_pkts = 2048;  // that outputs, hosts and services have at hand
-constexpr unsigned steps_a_look = 64;      // at the clock
-constexpr double sample_s = 0.005;         // of the pool
+constexpr std::uint32_t kept_pkts = 2048;       // that outputs, hosts and services have at hand
+constexpr std::uint32_t quic_kept_pkts = 8192;  // of streams with holes: a window's worth
+constexpr unsigned steps_a_look = 64;           // at the clock
+constexpr double sample_s = 0.005;              // of the pool
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 bool is_stream(const loopback_options& options) { return options.workload == loopback_workload::srmp_stream; }
+bool is_quic(const loopback_options& options) { return options.workload == loopback_workload::quic_stream; }
 
 std::uint16_t queues_of(std::size_t workers) noexcept {
   return static_cast<std::uint16_t>(std::clamp<std::size_t>(workers, 1, 16));
@@ -51,13 +53,20 @@ struct srmp_end {
   std::string broken;  // the promise that was, or nothing
   load_end echoes;     // of srmp-echo
   stream_end streams;  // of srmp-stream
-  std::string wires;   // a line of text, or nothing
+  hq_end bodies;       // of quic-stream
+  std::uint64_t handshake_heap = 0;
+  std::string wires;  // a line of text, or nothing
   double seconds = 0;
 };
 
-void print_period(const srmp_run& run, double now, double& printed, load_end& echoes, stream_end& streams) {
+void print_period(const srmp_run& run, double now, double& printed, load_end& echoes, stream_end& streams,
+                  hq_end& bodies) {
   std::string text;
-  if (is_stream(run.options)) {
+  if (is_quic(run.options)) {
+    hq_end reading = run.ends->bodies();
+    text = hq_period_text(now, now - printed, bodies.did, reading.did);
+    bodies = std::move(reading);
+  } else if (is_stream(run.options)) {
     stream_end reading = run.ends->streams();
     text = stream_period_text(now, now - printed, streams.did, reading.did);
     streams = std::move(reading);
@@ -82,6 +91,7 @@ base::result<double> drive(srmp_run& run) {
   if (auto started = run.ends->start(); !started) return started.error();
   load_end echoes;
   stream_end streams;
+  hq_end bodies;
   double printed = 0;
   double sampled = 0;
   bool told = false;
@@ -93,7 +103,7 @@ base::result<double> drive(srmp_run& run) {
       run.pair->pool().sample();
       sampled = now;
     }
-    if (period > 0 && now - printed >= period) print_period(run, now, printed, echoes, streams);
+    if (period > 0 && now - printed >= period) print_period(run, now, printed, echoes, streams, bodies);
   }
   run.pair->pool().sample();
   const double seconds = seconds_since(start);
@@ -115,6 +125,8 @@ srmp_end finish(srmp_run& run, double seconds) {
   end.seconds = seconds;
   end.echoes = run.ends->echoes();
   end.streams = run.ends->streams();
+  end.bodies = run.ends->bodies();
+  end.handshake_heap = run.ends->handshake_heap_calls();
   end.wires = run.ends->wires_text();
   fwd_end& p = end.packets;
   p.window.seconds = seconds;
@@ -149,6 +161,7 @@ srmp_end finish(srmp_run& run, double seconds) {
 std::string failure_of(const srmp_run& run, const srmp_end& end) {
   if (!end.broken.empty()) return end.broken;
   const bool good_wire = !run.options.wire.is_needed();
+  if (is_quic(run.options)) return stop_requested() ? std::string{} : hq_failure(end.bodies);
   if (is_stream(run.options)) return stop_requested() ? std::string{} : stream_failure(end.streams, good_wire);
   if (const std::uint64_t wrong = end.echoes.did[loadgen::load_error::mismatch]; wrong != 0)
     return fmt::format("{} replies were not what was asked", wrong);
@@ -164,11 +177,11 @@ void add_workload(const srmp_run& run, const srmp_end& end, workload_parameters&
   if (is_stream(o)) {
     w.add("method", stream_method_name);
     w.add("item", stream_item(o));
-  } else {
+  } else if (!is_quic(o)) {
     add_load_workload(end.echoes.asked, w);
   }
   w.add("requests", o.requests);
-  w.add("timeout", o.timeout_s);
+  if (!is_quic(o)) w.add("timeout", o.timeout_s);
   w.add("loss", o.wire.loss_percent);
   w.add("reorder", o.wire.reorder_percent);
   w.add("delay", static_cast<double>(o.wire.delay_ns) / 1e6);
@@ -185,7 +198,10 @@ void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
     if (stage == "total" && end.server[count::measured_pkts] != 0)
       cycles = static_cast<double>(end.server[count::measured_busy_cycles]) /
                static_cast<double>(end.server[count::measured_pkts]);
-  if (is_stream(run.options))
+  if (result.heap_calls) result.heap_calls->handshake = end.handshake_heap;
+  if (is_quic(run.options))
+    fill_hq_result(end.bodies, result);
+  else if (is_stream(run.options))
     fill_stream_result(end.streams, result);
   else
     fill_load_result(end.echoes, result);
@@ -193,7 +209,10 @@ void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
 
 int conclude(loopback_call& call, srmp_run& run, const srmp_end& end) {
   const std::string title = "loopback " + std::string(to_string(run.options.workload)) + " over two joined ports\n" +
-                            (is_stream(run.options) ? stream_text(end.streams) : load_text(end.echoes)) + end.wires;
+                            (is_quic(run.options)     ? hq_text(end.bodies)
+                             : is_stream(run.options) ? stream_text(end.streams)
+                                                      : load_text(end.echoes)) +
+                            end.wires;
   std::fputs((title + summary_text("packets of both ends", end.packets)).c_str(), run.people);
   if (call.json) {
     run_result result;
@@ -214,7 +233,7 @@ ring_pair_wish srmp_wish(const loopback_options& options, unsigned workers) {
   wish.slots = std::max(fewest_slots, std::bit_ceil(2 * packets));
   wish.mtu = options.mtu;
   wish.burst_pkts = options.burst_pkts;
-  wish.budget_pkts = kept_pkts * (1u + wish.queues);
+  wish.budget_pkts = (kept_pkts + (is_quic(options) ? quic_kept_pkts : 0)) * (1u + wish.queues);
   return wish;
 }
 

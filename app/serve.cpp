@@ -50,6 +50,7 @@ struct serve_run {
 struct serve_end {
   fwd_end figures;
   std::uint64_t messages = 0;
+  std::uint64_t handshake_heap = 0;
 };
 
 outcome open_ports(serve_run& run, const env::eal& eal) {
@@ -112,6 +113,7 @@ outcome announce(serve_run& run) {
   const serve_config& c = run.options.config;
   if (c.srmp.port != 0) line += fmt::format(" srmp-port={}", c.srmp.port);
   if (c.echo_port != 0) line += fmt::format(" echo-port={}", c.echo_port);
+  if (c.quic.port != 0) line += fmt::format(" quic-port={} spki-pin={}", c.quic.port, run.server->spki_pin());
   std::fprintf(run.people, "%s\n", line.c_str());
   std::fflush(run.people);
   return base::done{};
@@ -158,6 +160,7 @@ base::result<double> answer(serve_run& run) {
       run.server->slice();
     const double now = seconds_since(start);
     if (!run.ready) sound = announce(run);
+    run.server->keep_up();
     if (!sound || stop_requested() || (c.duration_s > 0 && now >= c.duration_s)) break;
     run.pool->sample();
     if (c.stats_period_s > 0 && now - printed >= c.stats_period_s) {
@@ -166,6 +169,7 @@ base::result<double> answer(serve_run& run) {
     }
   }
   run.server->stop();
+  run.server->keep_up();
   if (!sound) return sound.error();
   return seconds_since(start);
 }
@@ -178,6 +182,7 @@ serve_end finish(serve_run& run, double seconds) {
   run.server->drain();
   f.total = run.server->total();
   end.messages = run.server->messages();
+  end.handshake_heap = run.server->handshake_heap_calls();
   f.driver_errors = driver_errors(run.ports);
   f.service_errors = run.server->errors();
   for (const port::port& p : run.ports) f.ports.push_back({p.facts().name, p.stats()});
@@ -206,6 +211,7 @@ void add_workload(const serve_run& run, run_result& result) {
   w.add("srmp_port", c.srmp.port);
   w.add("srmp_answer", to_string(c.srmp.answer));
   w.add("echo_port", c.echo_port);
+  w.add("quic_port", c.quic.port);
   w.add("burst", c.loop.burst_pkts);
   w.add("loops", std::max<std::size_t>(1, run.plan.lcores.size()));
   w.add("mbufs", run.plan.ports.pool.packets);
@@ -228,6 +234,7 @@ int conclude(serve_run& run, const serve_end& end, bool hugepages) {
     result.build = build_info(hugepages);
     add_workload(run, result);
     fill_result(end.figures, result);
+    if (result.heap_calls) result.heap_calls->handshake = end.handshake_heap;
     result.rate.messages_per_s = messages_per_s;
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }

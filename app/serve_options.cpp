@@ -19,6 +19,8 @@ struct overrides {
   std::vector<ip_address> gateways;
   std::uint16_t srmp_port = default_srmp_port;
   std::uint16_t echo_port = 0;
+  std::uint16_t quic_port = default_quic_port;
+  std::string cert, key, root, keylog, retry;
   double duration_s = 0;
 };
 
@@ -58,6 +60,19 @@ void add_options(CLI::App& options, serve_options& out, overrides& given) {
       ->check(ports)
       ->type_name("PORT")
       ->capture_default_str();
+  options.add_option("--quic-port", given.quic_port, "UDP port of QUIC (hq-interop); 0: none")
+      ->check(ports)
+      ->type_name("PORT")
+      ->capture_default_str();
+  options.add_option("--cert", given.cert, "certificate chain of QUIC's TLS, PEM; without, a self-signed one is made")
+      ->type_name("FILE");
+  options.add_option("--key", given.key, "its private key, PEM")->type_name("FILE");
+  options.add_option("--root", given.root, "serve the files below this directory")->type_name("DIR");
+  options.add_option("--keylog", given.keylog, "append TLS secrets to this file (SSLKEYLOGFILE)")->type_name("FILE");
+  options.add_option("--retry", given.retry, "whether QUIC clients must first show that they receive at their address")
+      ->check(CLI::IsMember({"never", "automatic", "always"}))
+      ->type_name("WHEN")
+      ->default_str("automatic");
   options.add_option("--echo-port", given.echo_port, "UDP port whose datagrams are sent back; 0: none")
       ->check(ports)
       ->type_name("PORT")
@@ -104,6 +119,26 @@ void override_config(const CLI::App& options, const overrides& given, const comm
     c.echo_port = given.echo_port;
     to.origins.set("echo-port", "--echo-port " + std::to_string(given.echo_port));
   }
+  if (is_given(options, "--quic-port")) {
+    c.quic.port = given.quic_port;
+    to.origins.set("quic-port", "--quic-port " + std::to_string(given.quic_port));
+  }
+  const auto take = [&](const char* option, const char* path, const std::string& value, std::string& into) {
+    if (!is_given(options, option)) return;
+    into = value;
+    to.origins.set(path, std::string(option) + " " + value);
+  };
+  take("--cert", "quic.cert", given.cert, c.quic.cert);
+  take("--key", "quic.key", given.key, c.quic.key);
+  take("--root", "quic.root", given.root, c.quic.root);
+  take("--keylog", "quic.keylog", given.keylog, c.quic.keylog);
+  if (is_given(options, "--retry")) {
+    using quic::endpoint::retry_mode;
+    c.quic.endpoint.sources.retry = given.retry == "always"  ? retry_mode::always
+                                    : given.retry == "never" ? retry_mode::never
+                                                             : retry_mode::automatic;
+    to.origins.set("quic.retry", "--retry " + given.retry);
+  }
   if (is_given(options, "--duration")) c.duration_s = given.duration_s;
   if (is_given(options, "--stats-period")) c.stats_period_s = common.stats_period_s;
   if (is_given(options, "--idle")) c.loop.idle = static_cast<pipeline::idle_policy>(common.idle);
@@ -112,7 +147,7 @@ void override_config(const CLI::App& options, const overrides& given, const comm
 }  // namespace
 
 std::optional<int> parse_serve_options(const invocation& call, serve_options& out) {
-  CLI::App options("answer on a network: ARP, ping, UDP echo, SRMP calls");
+  CLI::App options("answer on a network: ARP, ping, UDP echo, SRMP calls, QUIC");
   overrides given;
   add_options(options, out, given);
   if (const auto status = parse_options(options, "serve", call)) return status;

@@ -1,5 +1,7 @@
 #include "app/serve_ports.hpp"
 
+#include "app/quic_server.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -151,6 +153,7 @@ std::size_t expected_memory(const serve_config& config, const std::vector<std::s
       mem::estimated_bytes(port::expected_pool(static_cast<unsigned>(config.interfaces.size()),
                                                static_cast<unsigned>(loops), wish, port::largest_ring_frame(eal_args)));
   for (const interface_config& c : config.interfaces) bytes += loops * host_bytes(config, c.host);
+  bytes += expected_quic_bytes(config.quic, loops);
   return bytes + loops * (config.srmp.rpc.max_json_bytes + 65536) + 256 * 512;
 }
 

@@ -101,6 +101,23 @@ class burst {
     ++holes_;
     return packet{std::exchange(slots_[i], nullptr)};
   }
+  // A packet lent to who may change its bytes and keep slices of it, though not take it: the burst frees it as before.
+  class lent {
+    packet one_;
+
+   public:
+    lent() noexcept = default;
+    explicit lent(rte_mbuf* m) noexcept : one_(m) {}
+    lent(lent&&) noexcept = default;
+    lent& operator=(lent&& other) noexcept {
+      static_cast<void>(one_.release());
+      one_ = std::move(other.one_);
+      return *this;
+    }
+    ~lent() { static_cast<void>(one_.release()); }
+    [[nodiscard]] packet& operator*() noexcept { return one_; }
+  };
+  [[nodiscard]] lent lend(unsigned i) noexcept { return lent{slots_[i]}; }
   // Closes the holes; the order stays.
   void compact() noexcept {
     if (holes_ == 0) return;

@@ -70,6 +70,13 @@ base::result<content> content::load_file(large_block_pool& blocks, const std::st
   return made;
 }
 
+base::byte_view content::view(std::uint64_t offset, std::size_t most) const noexcept {
+  if (offset >= size_bytes_) return {};
+  const auto inside = static_cast<std::size_t>(offset % large_block_bytes);
+  const auto left = static_cast<std::size_t>(std::min<std::uint64_t>(size_bytes_ - offset, large_block_bytes - inside));
+  return held_[static_cast<std::size_t>(offset / large_block_bytes)].bytes().subspan(inside, std::min(left, most));
+}
+
 packet content::share(std::uint64_t offset, std::uint32_t most) const noexcept {
   if (offset >= size_bytes_ || most == 0) return {};
   const auto inside = static_cast<std::uint32_t>(offset % large_block_bytes);

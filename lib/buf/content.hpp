@@ -32,6 +32,8 @@ class content {
   [[nodiscard]] static base::result<content> load_file(large_block_pool& blocks, const std::string& path);
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_bytes_; }
+  // The same bytes as share() gives, where they lie; they live as long as the content.
+  [[nodiscard]] base::byte_view view(std::uint64_t offset, std::size_t most) const noexcept;
   // The bytes from `offset` on, at most `most` and at most to the end of their block.
   [[nodiscard]] packet share(std::uint64_t offset, std::uint32_t most) const noexcept;
 

@@ -150,6 +150,7 @@ void service_loop::judge(way& w, std::uint64_t now_ns) noexcept {
       answer = w.host->receive(frame, rx_.checksums(i), now_ns, w.out.frames(), to.udp);
     if (answer.what == net::rx_what::deliver) [[likely]] {
       to.interface = w.index;
+      to.packet = to.udp.reassembled || rx_.is_chain(i) ? udp_arrival::no_packet : static_cast<std::uint16_t>(i);
       const auto service = static_cast<std::uint8_t>(service_at_[to.udp.local.port] - 1);
       mixed_ |= service != service_of_[0] && arrived_ != 0;
       service_of_[arrived_++] = service;
@@ -171,6 +172,7 @@ void service_loop::judge(way& w, std::uint64_t now_ns) noexcept {
 void service_loop::hand_over(std::uint64_t now_ns) noexcept {
   if (arrived_ == 0) return;
   service_turn turn = make_turn(now_ns);
+  turn.received = &rx_;
   if (!mixed_) [[likely]]
     services_[service_of_[0]]->on_datagrams(std::span(arrivals_).first(arrived_), turn);
   else

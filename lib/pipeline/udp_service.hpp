@@ -24,6 +24,10 @@ inline constexpr std::uint64_t never_ns = UINT64_MAX;
 struct udp_arrival {
   net::udp_delivery udp;
   std::uint16_t interface = 0;  // which of the loop's interfaces it came in by: index of service_turn::outputs
+  // The payload's packet in service_turn::received, for who keeps slices of it or changes it in place; no_packet when
+  // the payload lies elsewhere: put together from fragments, or made one run.
+  std::uint16_t packet = no_packet;
+  static constexpr std::uint16_t no_packet = UINT16_MAX;
 };
 
 // What a service has at hand during a call.
@@ -31,6 +35,7 @@ struct service_turn {
   std::uint64_t now_ns;
   std::span<udp_output* const> outputs;  // one an interface of the loop
   stats::drop_counters& drops;
+  buf::burst* received = nullptr;  // on_datagrams() only
   unsigned refused = 0;
 
   // One of the arrivals was not taken for what it was meant: a drop, not a delivery.

@@ -110,6 +110,8 @@ namespace millrace::stats {
   X(quic_crypto_overlap, "CRYPTO data that contradicts what was sent before")              \
   X(quic_crypto_too_far, "CRYPTO data beyond the bytes we keep for a handshake")           \
   X(quic_no_connection, "a short header that belongs to no known connection")              \
+  X(quic_no_keys, "a QUIC packet of a level whose keys are not there, yet or any more")    \
+  X(quic_duplicate, "a QUIC packet that was received before, or is too old to tell")       \
   X(quic_junk, "bytes behind the last packet of a datagram")                               \
   X(tls_bad_client_hello, "a ClientHello that cannot be")                                  \
   X(tls_bad_server_hello, "a ServerHello or EncryptedExtensions that cannot be")           \

@@ -203,8 +203,9 @@ TEST(config, unknown_keys_are_refused_with_the_nearest_name) {
   EXPECT_EQ(refusal("\n  [limit]\n"), "a.toml:2:4: there is no key \"limit\" here [did you mean 'limits'?]");
   EXPECT_EQ(refusal("[limits]\nneighbors = 5"),
             "a.toml:2:1: there is no key \"neighbors\" here [did you mean 'neighbours'?]");
-  EXPECT_EQ(refusal("quic-port = 443").rfind("a.toml:1:1: there is no key \"quic-port\" here [keys here are: ", 0), 0u)
-      << refusal("quic-port = 443");
+  EXPECT_EQ(refusal("http3-port = 443").rfind("a.toml:1:1: there is no key \"http3-port\" here [keys here are: ", 0),
+            0u)
+      << refusal("http3-port = 443");
   EXPECT_EQ(refusal(interface("adress = \"10.0.0.1/8\"")),
             "a.toml:2:1: there is no key \"adress\" here [did you mean 'address'?]");
   EXPECT_EQ(refusal("[srmp.peers]\ngoodbey = true").rfind("a.toml:2:1: there is no key", 0), 0u);
@@ -402,7 +403,7 @@ TEST(config, the_documentation_has_every_key) {
   serve_config c = default_config();
   for (const config_keys& rows :
        {top_keys(c), interface_keys(c.interfaces[0]), srmp_keys(c.srmp), peer_keys(c.srmp.peers), rpc_keys(c.srmp.rpc),
-        limit_keys(c.limits), loop_keys(c.loop), pool_keys(c.pool)})
+        quic_keys(c.quic), limit_keys(c.limits), loop_keys(c.loop), pool_keys(c.pool)})
     for (const config_key& row : rows)
       EXPECT_NE(text.find("| `" + std::string(row.name) + "` | "), std::string::npos) << row.name;
 }

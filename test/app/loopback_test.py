@@ -75,7 +75,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(balance['held'], 0)
         self.assertEqual(result['drops'], {})
         self.assertEqual(result['errors'], {})
-        self.assertGreater(result['rate']['messages_per_s'], 0)
+        self.assertGreater(result['rate']['requests_per_s' if 'quic' in result['workload']['workload'] else
+                                          'messages_per_s'], 0)
         self.assertGreater(result['rate']['goodput_gbps'], 0)
         latency = result['latency_ns']
         self.assertTrue(0 < latency['p50'] <= latency['p90'] <= latency['p99'] <= latency['p999'] <= latency['max'])
@@ -178,8 +179,30 @@ class Runs(unittest.TestCase):
         self.assertNotIn('wrong_items', result['errors'])
         self.assertEqual(list(result['drops']), ['impaired'])
 
+    def test_bodies_over_quic_come_whole(self):
+        for eal in ([], ONE, THREE):
+            with self.subTest(eal=eal):
+                result = self.must_run(eal, '--workload', 'quic-stream', '--size', '10M', '--duration', '0.3')
+                self.check_good_wire(result)
+                self.assertGreater(result['rate']['goodput_gbps'], 0)
+                self.assertGreater(result['rate']['requests_per_s'], 0)
+
+    def test_bodies_over_quic_of_many_shapes(self):
+        for words in (['--size', '1'], ['--size', '100001', '--streams', '20'], ['--size', '3M', '--mtu', '9000'],
+                      ['--size', '50K', '--mtu', '1280', '--connections', '5', '--streams', '3']):
+            with self.subTest(words=words):
+                done = run(*ONE, '--', 'loopback', '--workload', 'quic-stream', '--requests', '60', *words)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn('60 of 60 whole', done.stdout)
+
+    def test_quic_makes_good_what_a_bad_wire_loses(self):
+        result = self.must_run(ONE, '--workload', 'quic-stream', '--size', '200K', '--loss', '2', '--reorder', '1',
+                               '--delay', '1', '--requests', '5')
+        self.assertEqual(result['errors'], {})
+        self.assertLessEqual(set(result['drops']), {'impaired', 'quic_no_connection', 'quic_duplicate'})
+
     def test_says_what_it_does_while_it_does_it(self):
-        for workload in ('io', 'srmp-echo', 'srmp-stream'):
+        for workload in ('io', 'srmp-echo', 'srmp-stream', 'quic-stream'):
             with self.subTest(workload=workload):
                 done = run(*ONE, '--', 'loopback', '--workload', workload, '--duration', '0.5', '--stats-period', '0.1')
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -196,7 +219,7 @@ class Runs(unittest.TestCase):
         self.assertIn('EAL: ', done.stderr)
 
     def test_a_signal_ends_it_with_its_report(self):
-        for workload in ('io', 'srmp-echo', 'srmp-stream'):
+        for workload in ('io', 'srmp-echo', 'srmp-stream', 'quic-stream'):
             for which in (signal.SIGINT, signal.SIGTERM):
                 with self.subTest(workload=workload, signal=which):
                     with subprocess.Popen([MILLRACE, *ONE, '--', 'loopback', '--workload', workload, '--json', self.out],
@@ -235,11 +258,11 @@ class Refusals(unittest.TestCase):
         for option in ('--workload', '--transport', '--size', '--mtu', '--connections', '--streams', '--duration',
                        '--requests', '--loss', '--reorder', '--delay', '--rate', '--json', '--stats-period', '--idle'):
             self.assertIn(option, done.stdout)
-        for later in ('h3-get', 'ws-echo', 'quic'):
+        for later in ('h3-get', 'ws-echo'):
             self.assertNotIn(later, done.stdout)
 
     def test_workloads_and_transports_of_later_are_refused_by_name(self):
-        for workload in ('quic-stream', 'h3-get', 'h3-json', 'http1-json', 'http1-stream', 'ws-echo'):
+        for workload in ('h3-get', 'h3-json', 'http1-json', 'http1-stream', 'ws-echo'):
             self.check_refused(['--workload', workload], f"'{workload}' is not there yet")
         for transport in ('quic', 'tcp'):
             self.check_refused(['--transport', transport], 'not there yet')

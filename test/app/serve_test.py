@@ -100,7 +100,7 @@ class Configuration(Files):
                                   ('\n[limits]\nneighbours = 0\n', '3:14', 'a number from 1 to'),
                                   ('address = "10.0.0.1/8"\ngateway = "11.0.0.1"\n', '2:11', 'cannot be reached'),
                                   ('echo-port = 5500\n', '1:13', "UDP port 5500 is SRMP's already"),
-                                  ('quic-port = 443\n', '1:1', 'there is no key'),
+                                  ('http3-port = 443\n', '1:1', 'there is no key'),
                                   ('a = [1,\n', '1:', '')]:
             with self.subTest(text=text):
                 path = self.file(text)
@@ -158,8 +158,9 @@ class Life(Files):
     def test_says_when_it_is_ready_and_stops_at_a_signal(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             running = self.start('@loopback', '--', 'serve', '--echo-port', '7')
-            self.assertEqual(self.read_until_ready(running)[-1],
-                             'ready 198.18.0.1/24 2001:db8:18::1/64 srmp-port=5500 echo-port=7')
+            self.assertRegex(self.read_until_ready(running)[-1],
+                             '^ready 198.18.0.1/24 2001:db8:18::1/64 srmp-port=5500 echo-port=7 quic-port=443 '
+                             'spki-pin=[A-Za-z0-9+/]{43}=$')
             self.stop(running, number)
             result = self.result()
             self.check_sound(result)
@@ -180,7 +181,7 @@ class Life(Files):
         running = self.start('--vdev=net_ring0', '--vdev=net_null0', '--lcores', '(0-2)@0', '--', 'serve', '--config',
                              path, '--verbose', '--stats-period', '0.2')
         lines = self.read_until_ready(running)
-        self.assertEqual(lines[-1], 'ready 10.0.0.1/8 fd00::1/64 srmp-port=5500')
+        self.assertTrue(lines[-1].startswith('ready 10.0.0.1/8 fd00::1/64 srmp-port=5500 quic-port=443'), lines[-1])
         self.assertTrue(any('messages/s' in line for line in lines), lines)
         self.assertTrue(any(line.startswith("pool 'packets': ") for line in lines), lines)
         self.stop(running)
@@ -194,7 +195,7 @@ class Life(Files):
     def test_a_duration_ends_it(self):
         done = run('@loopback', '--', 'serve', '--address', '10.0.0.1/8', '--duration', '0.3', '--json', self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn('ready 10.0.0.1/8 srmp-port=5500\n', done.stdout)
+        self.assertIn('ready 10.0.0.1/8 srmp-port=5500 quic-port=443', done.stdout)
         self.check_sound(self.result())
 
     def test_json_may_have_stdout_to_itself(self):

@@ -1,0 +1,36 @@
+// app/quic_config.hpp - what `serve` is told about QUIC, as plain values.
+//
+// Units    in the names. Tests  test/app/config_test.cpp
+#pragma once
+
+#include <string>
+
+#include "quic/endpoint/settings.hpp"
+
+namespace millrace::app {
+
+inline constexpr std::uint16_t default_quic_port = 443;
+
+struct quic_config {
+  std::uint16_t port = default_quic_port;  // 0: no QUIC
+  std::string cert;  // PEM files, both or none; none: a self-signed certificate, made at the start
+  std::string key;
+  std::string root;    // files for hq-interop; empty: none
+  std::string keylog;  // TLS secrets are appended to it; empty: SSLKEYLOGFILE, else nowhere
+  bool early_data = true;
+  quic::endpoint::endpoint_settings endpoint = default_endpoint();  // of each lcore
+
+  // Sizes for an appliance that was not told otherwise: some 30 MB a lcore.
+  [[nodiscard]] static quic::endpoint::endpoint_settings default_endpoint() {
+    quic::endpoint::endpoint_settings s;
+    s.connections = 1024;
+    s.handshakes = 256;
+    s.streams = 4096;
+    s.sent_blocks = 4096;
+    s.pieces = 16384;
+    s.source_slots = 4096;
+    return s;
+  }
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,136 @@
+#include "quic/conn/connection.hpp"
+
+namespace millrace::quic::conn {
+
+namespace {
+
+recovery::recovery_config recovery_settings(const transport& t, bool is_server) noexcept {
+  recovery::recovery_config c;
+  c.is_server = is_server;
+  c.kind = t.settings.congestion;
+  c.congestion.datagram_bytes = t.settings.initial_datagram_bytes;
+  c.use_ecn = t.settings.use_ecn;
+  c.most_blocks = t.settings.most_sent_blocks;
+  c.skip_seed = t.settings.skip_numbers ? t.random.next() | 1 : 0;
+  return c;
+}
+
+recovery::ack_policy_config application_acks(const transport_settings& s) noexcept {
+  recovery::ack_policy_config c;
+  c.max_delay_ns = s.max_ack_delay_ns > s.ack_timer_slack_ns ? s.max_ack_delay_ns - s.ack_timer_slack_ns : 0;
+  return c;
+}
+
+recovery::ack_policy_config handshake_acks() noexcept {
+  recovery::ack_policy_config c;
+  c.at_once = true;  // RFC 9000 13.2.1
+  return c;
+}
+
+idle_config idle_settings(const transport_settings& s) noexcept {
+  return {.timeout_ms = s.idle_timeout_ns / recovery::ms, .keep_alive_ns = s.keep_alive_ns};
+}
+
+path::mtu_limits mtu_settings(const transport_settings& s) noexcept {
+  path::mtu_limits l;
+  l.most = s.max_datagram_bytes;
+  return l;
+}
+
+path::migration_limits migration_settings(const transport_settings& s) noexcept {
+  path::migration_limits l;
+  l.disabled = !s.migration;
+  return l;
+}
+
+}  // namespace
+
+connection::connection(transport& t, connection_host& host, const server_start& s,
+                       std::shared_ptr<const tls::server_context> context) noexcept
+    : t_(t),
+      host_(host),
+      pieces_(t.pieces, stream::piece_account::most_for(t.settings.connection_window_most)),
+      recovery_(recovery_settings(t, true), t.sent),
+      numbers_(application_acks(t.settings)),
+      receive_window_(t.settings.connection_window_bytes, t.settings.connection_window_most),
+      peer_bidi_(t.settings.streams_bidi),
+      peer_uni_(t.settings.streams_uni),
+      local_cids_(s.our_scid),
+      remote_cids_(path::remote_cids::for_server(s.client_scid)),
+      migration_(s.address, s.now_ns, migration_settings(t.settings)),
+      mtu_(mtu_settings(t.settings)),
+      idle_(s.now_ns, idle_settings(t.settings)),
+      original_dcid_(s.original_dcid),
+      our_scid_(s.our_scid),
+      initial_dcid_(s.initial_dcid),
+      began_ns_(s.now_ns),
+      reset_token_(s.reset_token),
+      version_(s.version),
+      first_version_(s.version),
+      is_server_(true) {
+  if (s.retried) retry_scid_ = s.initial_dcid;
+  begin_path(migration_.active(), s.interface);
+  active_path().has_cid = true;
+  now_ns_ = s.now_ns;
+  t_.events.add(event::accepted);
+  if (s.validated) {
+    active_path().amount.on_validated();
+    migration_.on_validated(migration_.active(), s.now_ns);
+  }
+  handshake_ = t_.handshakes.get(std::move(context), handshake_acks());
+  if (handshake_ != nullptr && make_initial_keys()) return;
+  t_.events.add(event::refused_no_memory);
+  end_with(end_reason::refused);
+}
+
+connection::connection(transport& t, connection_host& host, const client_start& s,
+                       std::shared_ptr<const tls::client_context> context) noexcept
+    : t_(t),
+      host_(host),
+      app_(s.protocol),
+      pieces_(t.pieces, stream::piece_account::most_for(t.settings.connection_window_most)),
+      recovery_(recovery_settings(t, false), t.sent),
+      numbers_(application_acks(t.settings)),
+      receive_window_(t.settings.connection_window_bytes, t.settings.connection_window_most),
+      peer_bidi_(t.settings.streams_bidi),
+      peer_uni_(t.settings.streams_uni),
+      local_cids_(s.our_scid),
+      remote_cids_(path::remote_cids::for_client(s.random_dcid)),
+      migration_(s.address, s.now_ns),
+      mtu_(mtu_settings(t.settings)),
+      idle_(s.now_ns, idle_settings(t.settings)),
+      original_dcid_(s.random_dcid),
+      our_scid_(s.our_scid),
+      initial_dcid_(s.random_dcid),
+      began_ns_(s.now_ns),
+      version_(s.version),
+      first_version_(s.version),
+      is_server_(false) {
+  begin_path(migration_.active(), s.interface);
+  active_path().has_cid = true;
+  now_ns_ = s.now_ns;
+  t_.events.add(event::connected);
+  migration_.on_validated(migration_.active(), s.now_ns);
+  handshake_ = t_.handshakes.get(std::move(context), handshake_acks());
+  if (handshake_ == nullptr) {
+    t_.events.add(event::refused_no_memory);
+    end_with(end_reason::refused);
+    return;
+  }
+  begin_client(s);
+}
+
+void connection::release() noexcept {
+  drop_streams();
+  datagrams_.clear(pieces_);
+  if (handshake_ != nullptr) {
+    const mem::heap_watch watch(t_.handshake_heap);
+    for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
+    t_.handshakes.give(std::exchange(handshake_, nullptr));
+  }
+  if (keys_ != nullptr) t_.keys.give(std::exchange(keys_, nullptr));
+  if (std::exchange(half_open_, false)) host_.on_handshake_done(*this);
+  phase_ = phase::ended;
+}
+
+}  // namespace millrace::quic::conn

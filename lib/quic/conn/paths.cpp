@@ -1,0 +1,108 @@
+// Where datagrams go: paths, the connection IDs they use, and their proof (RFC 9000 8.2, 9). Which path is used is
+// path::migration's decision; here is what follows from it.
+#include <algorithm>
+
+#include "quic/conn/connection.hpp"
+
+namespace millrace::quic::conn {
+
+void connection::begin_path(path::path_slot slot, std::uint16_t interface) noexcept {
+  path_state& p = paths_[slot.index];
+  p = path_state{};
+  p.amount = path::amplification(!is_server_);  // a client chose the server's address itself
+  p.interface = interface;
+}
+
+base::byte_view connection::destination(const path_state& p) const noexcept {
+  const path::remote_cid* cid = p.has_cid ? remote_cids_.find(p.remote_cid) : nullptr;
+  return cid == nullptr ? base::byte_view{} : cid->cid.view();
+}
+
+// RFC 9000 9.5: a path has an ID of its own.
+bool connection::give_cid(path_state& p) noexcept {
+  if (p.has_cid && remote_cids_.find(p.remote_cid) != nullptr) return true;
+  const auto number = remote_cids_.take();
+  p.has_cid = number.has_value();
+  if (p.has_cid) p.remote_cid = *number;
+  return p.has_cid;
+}
+
+// NEW_CONNECTION_ID for as many as the peer takes.
+void connection::issue_cids() noexcept {
+  while (local_cids_.wants_more()) {
+    const auto fresh = host_.issue_cid(*this);
+    if (!fresh || !local_cids_.issue(fresh->cid, fresh->token)) return;
+  }
+}
+
+void connection::move_to(const path::migration::decision& d, std::uint64_t now_ns) noexcept {
+  t_.events.add(event::migrations);
+  path_state& p = paths_[d.slot.index];
+  path_state& old = paths_[d.old.index];
+  // Better seen to be the same peer than not heard at all: without an unused ID the old one goes on.
+  if (!give_cid(p) && remote_cids_.share(old.remote_cid)) {
+    p.remote_cid = old.remote_cid;
+    p.has_cid = true;
+  }
+  recovery_.on_path_changed(now_ns, d.keep_congestion);
+  if (!d.keep_congestion) {
+    mtu_.restart();
+    recovery_.set_datagram_bytes(mtu_.mtu());
+  }
+  const std::uint64_t pto_ns = std::max(recovery_.pto_ns(), 3 * recovery::initial_rtt_ns);
+  if (d.validate) p.challenge.start(now_ns, pto_ns);
+  if (d.validate_old) old.challenge.start(now_ns, pto_ns);
+}
+
+// The peer wants IDs back that paths use.
+void connection::replace_cids(std::uint64_t now_ns) noexcept {
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (migration_.paths()[i].role == path::path_role::unused || !paths_[i].has_cid) continue;
+    if (remote_cids_.find(paths_[i].remote_cid) != nullptr) continue;
+    paths_[i].has_cid = false;
+    if (!give_cid(paths_[i]) && i == migration_.active().index)
+      close_transport(wire::transport_error::no_viable_path, "no connection ID is left", now_ns);
+  }
+}
+
+void connection::check_paths(std::uint64_t now_ns) noexcept {
+  for (std::uint8_t i = 0; i < path::max_paths; ++i) {
+    path_state& p = paths_[i];
+    if (!p.challenge.is_running() || !p.challenge.on_timeout(now_ns)) continue;
+    t_.events.add(event::path_failed);
+    const path::migration::failure f = migration_.on_failed({i, migration_.paths()[i].generation});
+    if (f.no_path) {  // RFC 9000 9.3.2: nobody is there to be told
+      end_with(end_reason::idle_timeout);
+      return;
+    }
+    if (f.moved) {
+      recovery_.on_path_changed(now_ns, false);
+      mtu_.restart();
+      recovery_.set_datagram_bytes(mtu_.mtu());
+    }
+    if (f.removed) {
+      if (p.has_cid) remote_cids_.release(p.remote_cid);
+      p = path_state{};
+    }
+  }
+}
+
+void connection::follow_mtu() noexcept {
+  if (std::exchange(mtu_changed_, false)) recovery_.set_datagram_bytes(mtu_.mtu());
+}
+
+bool connection::migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  if (is_server_ || !confirmed_ || is_closing() || peer_.no_migration || remote_cids_.unused() == 0) return false;
+  // A client tells its own moves apart by counting them.
+  const path::migration::decision d = migration_.on_packet({to, ++moves_, false, true, now_ns});
+  if (d.what != path::migration::step::move) return false;
+  if (d.fresh) {
+    if (d.has_evicted) remote_cids_.release(paths_[d.evicted.index].remote_cid);
+    begin_path(d.slot, interface);
+  }
+  move_to(d, now_ns);
+  return true;
+}
+
+}  // namespace millrace::quic::conn

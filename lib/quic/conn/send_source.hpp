@@ -1,0 +1,35 @@
+// quic/conn/send_source.hpp - where the bytes of a sending stream lie until they are acknowledged.
+//
+// Shape    a stream names its bytes by offset; whoever produces them keeps them readable from the first byte that is
+//          not acknowledged to the last that was written (stream::send_stream::write), so that what is lost is read
+//          again and nothing is copied for retransmission. borrow() is asked for each packet; the AEAD reads the bytes
+//          from there.
+// Owner    the source: it outlives its stream's sending part, and frees what released() names.
+// Rules    one indirect call a packet, some 2 ns; the alternative would be one connection type a kind of source.
+// Tests    test/quic/conn/stream_test.cpp
+#pragma once
+
+#include <span>
+
+#include "base/bytes.hpp"
+
+namespace millrace::quic::conn {
+
+inline constexpr std::size_t most_source_parts = 16;  // of one packet's data: 64 KiB blocks never need more than two
+
+class send_source {
+ public:
+  send_source() noexcept = default;
+  send_source(const send_source&) = delete;
+  send_source& operator=(const send_source&) = delete;
+  virtual ~send_source() = default;
+
+  // Views of [offset, offset + size), in order, at most most_source_parts of them; how many. They live until the next
+  // call of anything. Fewer bytes than asked is allowed when they lie in too many places; none means a bug.
+  [[nodiscard]] virtual unsigned borrow(std::uint64_t offset, std::size_t size,
+                                        std::span<base::byte_view, most_source_parts> parts) noexcept = 0;
+  // Every byte below is acknowledged, or will never be asked for again (UINT64_MAX: the stream was reset).
+  virtual void released(std::uint64_t below) noexcept = 0;
+};
+
+}  // namespace millrace::quic::conn

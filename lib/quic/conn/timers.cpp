@@ -1,0 +1,64 @@
+// What a connection waits for, in one deadline: the endpoint keeps one timer a connection.
+#include <algorithm>
+
+#include "quic/conn/arrival.hpp"
+
+namespace millrace::quic::conn {
+
+using recovery::never_ns;
+using recovery::packet_space;
+
+std::uint64_t connection::deadline_ns(std::uint64_t now_ns) const noexcept {
+  if (phase_ == phase::ended) return never_ns;
+  if (is_closing()) return close_.deadline_ns();
+  std::uint64_t at = recovery_.timer(is_amplification_limited()).at_ns;
+  at = std::min(at, idle_.deadline_ns(recovery_.pto_ns()));
+  at = std::min(at, idle_.keep_alive_ns());
+  if (!confirmed_) at = std::min(at, recovery::later(began_ns_, t_.settings.handshake_timeout_ns));
+  if (phase_ == phase::established) at = std::min(at, numbers_.acks.deadline_ns());
+  if (handshake_ != nullptr) {
+    if (handshake_->initial.can_write) at = std::min(at, handshake_->initial_numbers.acks.deadline_ns());
+    if (handshake_->handshake.can_write) at = std::min(at, handshake_->handshake_numbers.acks.deadline_ns());
+    if (!is_server_ && confirmed_ && t_.settings.keep_tickets_ns != 0)
+      at = std::min(at, recovery::later(established_ns_, t_.settings.keep_tickets_ns));
+  }
+  at = std::min({at, previous_keys_until_ns_, mtu_.deadline_ns()});
+  for (const path_state& p : paths_) at = std::min(at, p.challenge.deadline_ns());
+  if (is_paced_) at = std::min(at, recovery_.next_send_ns());
+  return std::max(at, now_ns);
+}
+
+bool connection::is_amplification_limited() const noexcept { return is_server_ && active_path().amount.is_blocked(); }
+
+void connection::on_time(std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  if (phase_ == phase::ended) return;
+  if (is_closing()) {
+    if (close_.on_timeout(now_ns)) phase_ = phase::ended;
+    return;
+  }
+  if (idle_.is_expired(now_ns, recovery_.pto_ns())) {
+    t_.events.add(event::idle_timeout);
+    end_with(end_reason::idle_timeout);
+    return;
+  }
+  if (!confirmed_ && recovery::later(began_ns_, t_.settings.handshake_timeout_ns) <= now_ns) {
+    t_.events.add(event::handshake_timeout);
+    end_with(end_reason::handshake_timeout);
+    return;
+  }
+  if (recovery_.timer(is_amplification_limited()).at_ns <= now_ns) {
+    token_owner owner{*this};
+    const recovery::loss_recovery::probe due = recovery_.on_timeout(now_ns, owner, is_amplification_limited());
+    if (due.packets != 0) probes_[static_cast<std::size_t>(due.space)] = static_cast<std::uint8_t>(due.packets);
+    follow_mtu();
+  }
+  if (previous_keys_until_ns_ <= now_ns) {  // RFC 9001 6.5
+    previous_keys_until_ns_ = never_ns;
+    if (keys_ != nullptr) keys_->read->discard_previous();
+  }
+  if (idle_.keep_alive_ns() <= now_ns) pending_ |= pending_ping;
+  check_paths(now_ns);
+}
+
+}  // namespace millrace::quic::conn

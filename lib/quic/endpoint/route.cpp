@@ -1,0 +1,154 @@
+// Whose datagram is it? Nothing here trusts more than the length of a connection ID: what a stranger sends costs a
+// table look-up and, for an Initial that may become a connection, one key derivation inside its budget.
+#include <algorithm>
+
+#include "quic/endpoint/parts.hpp"
+
+namespace millrace::quic::endpoint {
+
+namespace {
+
+using conn::datagram_in;
+using conn::event;
+using stats::drop_reason;
+
+constexpr std::uint8_t long_bit = 0x80;
+
+}  // namespace
+
+unsigned quic_endpoint::on_datagrams(std::span<datagram_in> burst, std::uint64_t now_ns,
+                                     stats::drop_counters& drops) noexcept {
+  now_ns_ = now_ns;
+  unsigned useless = 0;
+  for (std::size_t i = 0; i < burst.size();) {
+    wire::packet_header header;
+    bool is_long = false;
+    bool is_strange = false;
+    held* h = find(burst[i], header, is_long, is_strange);
+    if (h == nullptr) {
+      if (is_strange) h = on_stranger(burst[i], header);
+      if (h == nullptr) {
+        drops.add(drop_reason::quic_no_connection);
+        ++useless;
+        ++i;
+        continue;
+      }
+    }
+    // As many as follow for the same connection; a handshake's are few and go one by one.
+    std::size_t end = i + 1;
+    if (!is_long) {
+      while (end < burst.size() && is_same_destination(burst[i], burst[end])) ++end;
+    }
+    const std::uint64_t before = events_.get(event::packets_received);
+    useless += h->connection.on_datagrams(burst.subspan(i, end - i), now_ns, drops);
+    if (is_strange && events_.get(event::packets_received) == before) {
+      // Its keys did not open the very packet it began with: there is no peer.
+      finish_without_a_word(*h);
+    } else {
+      after(*h);
+    }
+    i = end;
+  }
+  return useless;
+}
+
+bool quic_endpoint::is_same_destination(const datagram_in& a, const datagram_in& b) noexcept {
+  constexpr std::size_t size = 1 + path::local_cid_size;
+  return b.bytes.size() >= size && (b.bytes[0] & long_bit) == 0 &&
+         std::equal(a.bytes.begin() + 1, a.bytes.begin() + size, b.bytes.begin() + 1);
+}
+
+// nullptr with `is_strange`: a long header that may begin something.
+quic_endpoint::held* quic_endpoint::find(datagram_in& d, wire::packet_header& header, bool& is_long,
+                                         bool& is_strange) noexcept {
+  if (d.bytes.empty()) return nullptr;
+  if ((d.bytes[0] & long_bit) == 0) {
+    if (d.bytes.size() < wire::min_short_packet_size) return nullptr;
+    void* found = parts_->cids.find_ours(base::byte_view(d.bytes).subspan(1, path::local_cid_size));
+    if (found == nullptr) reply_reset(d);
+    return static_cast<held*>(found);
+  }
+  is_long = true;
+  const base::parse_status status = wire::parse_packet(d.bytes, header);
+  if (!status && status.code != base::parse_errc::bad_length) return nullptr;
+  void* found = header.dcid.size() == path::local_cid_size ? parts_->cids.find_ours(header.dcid) : nullptr;
+  if (found == nullptr) found = parts_->cids.find_strange(header.dcid);
+  is_strange = found == nullptr && static_cast<bool>(status);
+  return static_cast<held*>(found);
+}
+
+quic_endpoint::held* quic_endpoint::on_stranger(datagram_in& d, const wire::packet_header& header) noexcept {
+  if (server_ == nullptr) return nullptr;
+  const auto& versions = settings_.transport.versions;
+  // RFC 9000 6.1, 14.1: only a datagram that could begin a connection is answered.
+  if (d.bytes.size() < wire::min_initial_datagram_size) {
+    events_.add(event::initials_refused);
+    return nullptr;
+  }
+  if (std::ranges::find(versions, header.version) == versions.end()) {
+    if (header.version != wire::negotiation_version) reply_versions(d, header);
+    return nullptr;
+  }
+  if (header.type != wire::packet_type::initial || header.dcid.size() < wire::min_client_dcid_size) {
+    events_.add(event::initials_refused);
+    return nullptr;
+  }
+  const path::token_subject seen{d.address.remote, header.version, static_cast<std::uint64_t>(wall_ns()) / 1'000'000};
+  const path::opened_token token = parts_->tokens.open(engine_, header.token, seen, header.dcid);
+  if (!header.token.empty())
+    events_.add(path::validates_address(token) ? event::tokens_accepted : event::tokens_refused);
+  if (const wire::transport_error refusal = path::refusal_of(token); refusal != wire::transport_error::no_error) {
+    reply_close(d, header, refusal);
+    return nullptr;
+  }
+  switch (parts_->sources.admit(d.address.remote.address, path::validates_address(token), now_ns_)) {
+    case admission::accept:
+      return accept(d, header, token);
+    case admission::retry:
+      reply_retry(d, header);
+      return nullptr;
+    case admission::drop:
+      events_.add(event::initials_refused);
+      return nullptr;
+  }
+  return nullptr;
+}
+
+quic_endpoint::held* quic_endpoint::accept(datagram_in& d, const wire::packet_header& header,
+                                           const path::opened_token& token) noexcept {
+  const bool retried = path::validates_address(token) && token.kind == path::token_kind::retry;
+  const new_cid ours = make_cid();
+  conn::server_start start;
+  start.version = header.version;
+  start.initial_dcid = path::connection_id::of(header.dcid);
+  start.original_dcid = retried ? token.ids.original : start.initial_dcid;
+  start.client_scid = path::connection_id::of(header.scid);
+  start.our_scid = ours.cid;
+  start.reset_token = ours.token;
+  start.address = d.address;
+  start.interface = d.interface;
+  start.retried = retried;
+  start.validated = path::validates_address(token);
+  start.now_ns = now_ns_;
+  held* h = parts_->connections.get(parts_->shared, static_cast<conn::connection_host&>(*this), start, server_);
+  if (h == nullptr) {
+    events_.add(event::refused_no_memory);
+    return nullptr;
+  }
+  h->is_half_open = true;
+  parts_->sources.on_half_open();
+  if (!h->connection.is_ended() && parts_->cids.add_ours(ours.cid.view(), h) &&
+      parts_->cids.add_strange(start.initial_dcid, h)) {
+    h->strange = start.initial_dcid;
+    return h;
+  }
+  finish_without_a_word(*h);
+  return nullptr;
+}
+
+void quic_endpoint::finish_without_a_word(held& h) noexcept {
+  h.connection.release();
+  end(h);
+}
+
+}  // namespace millrace::quic::endpoint
