@@ -23,17 +23,48 @@ std::int64_t wall_now_ns() {
       .count();
 }
 
-// Blocks of 64 KiB that the files below `root` fill.
-std::uint32_t blocks_of(const std::string& root) {
-  namespace fs = std::filesystem;
-  std::uint64_t blocks = 1;
+namespace fs = std::filesystem;
+
+// Calls one(entry) for each regular file below `root`, until it answers false. Empty, or why it cannot be read.
+template <class Call>
+std::string walk(const std::string& root, Call&& one) {
   std::error_code code;
+  if (!fs::is_directory(root, code)) return code ? code.message() : "it is no directory";
   for (auto at = fs::recursive_directory_iterator(root, code); !code && at != fs::recursive_directory_iterator();
        at.increment(code)) {
     std::error_code none;
-    if (at->is_regular_file(none)) blocks += at->file_size(none) / buf::large_block_bytes + 1;
+    if (at->is_regular_file(none) && !one(*at)) return {};
   }
+  return code ? code.message() : std::string{};
+}
+
+// Blocks of 64 KiB that the files below `root` fill.
+std::uint32_t blocks_of(const std::string& root) {
+  std::uint64_t blocks = 1;
+  static_cast<void>(walk(root, [&](const fs::directory_entry& file) {
+    std::error_code none;
+    const std::uintmax_t size = file.file_size(none);
+    if (!none) blocks += size / buf::large_block_bytes + 1;
+    return true;
+  }));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, UINT32_MAX / 2));
+}
+
+base::outcome load_files(const std::string& root, buf::large_block_pool& blocks, pipeline::hq_files& into) {
+  base::outcome loaded = base::done{};
+  const std::string wrong = walk(root, [&](const fs::directory_entry& file) {
+    auto content = buf::content::load_file(blocks, file.path().string());
+    if (!content) {
+      loaded = content.error();
+      return false;
+    }
+    std::string path("/");
+    path += file.path().lexically_relative(root).generic_string();
+    into.add(path, std::move(content.value()));
+    return true;
+  });
+  if (!wrong.empty()) return failure{"the files below '" + root + "' cannot be read: " + wrong, "", true};
+  return loaded;
 }
 
 // RFC 9000 7.4.1: what a 0-RTT client relies on. A ticket made under other limits does not open.
@@ -97,7 +128,7 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
     auto pool = buf::large_block_pool::make(blocks);
     if (!pool) return pool.error();
     made->blocks_ = std::make_unique<buf::large_block_pool>(std::move(pool.value()));
-    if (auto loaded = made->files_.load(*made->blocks_, config.root); !loaded) return loaded.error();
+    if (auto loaded = load_files(config.root, *made->blocks_, made->files_); !loaded) return loaded.error();
   }
   return made;
 }

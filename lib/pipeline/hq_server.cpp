@@ -1,7 +1,6 @@
 #include "pipeline/hq_server.hpp"
 
 #include <charconv>
-#include <filesystem>
 
 #include "pipeline/hq_pattern.hpp"
 
@@ -38,28 +37,10 @@ unsigned pattern_source::borrow(std::uint64_t offset, std::size_t size,
   return count;
 }
 
-base::outcome hq_files::add(const std::string& path, buf::content content) {
+void hq_files::add(const std::string& path, buf::content content) {
   auto& made = files_[path];
   made.content = std::move(content);
   made.from = std::make_unique<source>(made.content);
-  return base::done{};
-}
-
-base::outcome hq_files::load(buf::large_block_pool& blocks, const std::string& root) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  if (!fs::is_directory(root, code)) return base::failure{"'" + root + "' is no directory", "", true};
-  for (auto at = fs::recursive_directory_iterator(root, code); !code && at != fs::recursive_directory_iterator();
-       at.increment(code)) {
-    if (!at->is_regular_file(code)) continue;
-    auto content = buf::content::load_file(blocks, at->path().string());
-    if (!content) return content.error();
-    std::string path("/");
-    path += at->path().lexically_relative(root).generic_string();
-    if (auto added = add(path, std::move(content.value())); !added) return added;
-  }
-  if (code) return base::failure{"'" + root + "' cannot be read: " + code.message(), "", true};
-  return base::done{};
 }
 
 hq_files::file* hq_files::find(std::string_view path) noexcept {

@@ -46,9 +46,8 @@ class hq_files {
     std::unique_ptr<source> from;
   };
 
-  // Every regular file below `root`, by its path there.
-  [[nodiscard]] base::outcome load(buf::large_block_pool& blocks, const std::string& root);
-  [[nodiscard]] base::outcome add(const std::string& path, buf::content content);
+  // On the control thread, before anything is served.
+  void add(const std::string& path, buf::content content);
   [[nodiscard]] file* find(std::string_view path) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return files_.size(); }
 
