@@ -160,6 +160,13 @@ inline void end_walk(walk_result& result, frame_fault fault, base::parse_errc co
   result.status = {code, at};
 }
 
+// By value: a result that a walk handed out by reference on its way would lie in memory from the first frame on.
+[[nodiscard]] inline walk_result ended(walk_result result, frame_fault fault, base::parse_errc code,
+                                       std::uint32_t at) noexcept {
+  end_walk(result, fault, code, at);
+  return result;
+}
+
 inline void count_frame(walk_result& result) noexcept {
   ++result.frames;
   result.ack_eliciting |= is_ack_eliciting(result.type);
@@ -172,24 +179,22 @@ template <class Visitor>
 walk_result walk_frames(base::byte_view payload, const frame_rules& rules, Visitor&& visitor) noexcept {
   walk_result result;
   base::byte_reader in(payload);
-  const auto fail = [&](frame_fault fault, base::parse_errc code, std::uint32_t at) {
-    detail::end_walk(result, fault, code, at);
-    return result;
-  };
-  if (!detail::has_frames(rules.packet)) return fail(frame_fault::not_allowed, base::parse_errc::unsupported, 0);
-  if (in.empty()) return fail(frame_fault::no_frames, base::parse_errc::truncated, 0);  // RFC 9000 12.4
+  if (!detail::has_frames(rules.packet))
+    return detail::ended(result, frame_fault::not_allowed, base::parse_errc::unsupported, 0);
+  if (in.empty())
+    return detail::ended(result, frame_fault::no_frames, base::parse_errc::truncated, 0);  // RFC 9000 12.4
   while (!in.empty()) {
     const std::uint32_t start = in.offset();
     base::parse_errc code = base::parse_errc::ok;
     const frame_fault fault = detail::read_frame_type(in, rules, result.type, code);
-    if (fault != frame_fault::none) return fail(fault, code, start);
+    if (fault != frame_fault::none) return detail::ended(result, fault, code, start);
     if (detail::is_datagram(result.type) && detail::is_too_large(in, result.type, 0, rules))
-      return fail(frame_fault::not_allowed, base::parse_errc::too_long, start);
+      return detail::ended(result, frame_fault::not_allowed, base::parse_errc::too_long, start);
     base::parse_status status;
     const bool go_on = detail::visit_frame(in, result.type, visitor, status);
-    if (!status) return fail(frame_fault::malformed, status.code, status.at);
+    if (!status) return detail::ended(result, frame_fault::malformed, status.code, status.at);
     detail::count_frame(result);
-    if (!go_on) return fail(frame_fault::stopped, base::parse_errc::ok, in.offset());
+    if (!go_on) return detail::ended(result, frame_fault::stopped, base::parse_errc::ok, in.offset());
   }
   return result;
 }
