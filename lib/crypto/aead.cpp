@@ -22,22 +22,27 @@ const gcm_key_data* schedule_of(const aead_key& key) noexcept {
 constexpr std::uint8_t nothing[1] = {};
 const std::uint8_t* never_null(base::byte_view bytes) noexcept { return bytes.empty() ? nothing : bytes.data(); }
 
-// The calls of one GCM key size in one direction.
+// The calls of one GCM key size in one direction, for texts in parts.
 struct gcm_calls {
-  aes_gcm_enc_dec_t whole;
   aes_gcm_init_t init;
   aes_gcm_enc_dec_update_t update;
   aes_gcm_enc_dec_finalize_t finalize;
 };
 gcm_calls opening(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
-  if (algorithm == aead_algorithm::aes_128_gcm)
-    return {m->gcm128_dec, m->gcm128_init, m->gcm128_dec_update, m->gcm128_dec_finalize};
-  return {m->gcm256_dec, m->gcm256_init, m->gcm256_dec_update, m->gcm256_dec_finalize};
+  if (algorithm == aead_algorithm::aes_128_gcm) return {m->gcm128_init, m->gcm128_dec_update, m->gcm128_dec_finalize};
+  return {m->gcm256_init, m->gcm256_dec_update, m->gcm256_dec_finalize};
 }
 gcm_calls sealing(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
-  if (algorithm == aead_algorithm::aes_128_gcm)
-    return {m->gcm128_enc, m->gcm128_init, m->gcm128_enc_update, m->gcm128_enc_finalize};
-  return {m->gcm256_enc, m->gcm256_init, m->gcm256_enc_update, m->gcm256_enc_finalize};
+  if (algorithm == aead_algorithm::aes_128_gcm) return {m->gcm128_init, m->gcm128_enc_update, m->gcm128_enc_finalize};
+  return {m->gcm256_init, m->gcm256_enc_update, m->gcm256_enc_finalize};
+}
+
+// The one call most packets need, without the table of the others.
+aes_gcm_enc_dec_t opening_whole(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
+  return algorithm == aead_algorithm::aes_128_gcm ? m->gcm128_dec : m->gcm256_dec;
+}
+aes_gcm_enc_dec_t sealing_whole(const IMB_MGR* m, aead_algorithm algorithm) noexcept {
+  return algorithm == aead_algorithm::aes_128_gcm ? m->gcm128_enc : m->gcm256_enc;
 }
 
 void gcm_parts(const gcm_calls& calls, const aead_key& key, base::byte_view nonce, base::byte_view associated,
@@ -97,9 +102,9 @@ bool open(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view
                    {&whole, 1}, computed.data());
   } else {
     gcm_context_data context;
-    opening(e.cipher_manager(), key.algorithm)
-        .whole(schedule_of(key), &context, out, sealed.data(), size, nonce.data(), never_null(associated),
-               associated.size(), computed.data(), computed.size());
+    opening_whole(e.cipher_manager(), key.algorithm)(schedule_of(key), &context, out, sealed.data(), size, nonce.data(),
+                                                     never_null(associated), associated.size(), computed.data(),
+                                                     computed.size());
   }
   if (equal_secret(computed, tag)) return true;
   if (size != 0) std::memset(out, 0, size);
@@ -116,9 +121,9 @@ void seal(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view
     return;
   }
   gcm_context_data context;
-  sealing(e.cipher_manager(), key.algorithm)
-      .whole(schedule_of(key), &context, out, never_null(in), in.size(), nonce.data(), never_null(associated),
-             associated.size(), out + in.size(), aead_tag_size);
+  sealing_whole(e.cipher_manager(), key.algorithm)(schedule_of(key), &context, out, never_null(in), in.size(),
+                                                   nonce.data(), never_null(associated), associated.size(),
+                                                   out + in.size(), aead_tag_size);
 }
 
 bool open_parts(engine& e, const aead_key& key, base::byte_view nonce, base::byte_view associated,

@@ -38,10 +38,36 @@ void write_number(std::uint8_t* at, std::size_t size, std::uint64_t number) noex
   for (std::size_t i = 0; i < size; ++i) at[i] = static_cast<std::uint8_t>(number >> (8 * (size - 1 - i)));
 }
 
+// As memmove: both ends are read before either is written. What stands in front of a stream's data is this small, and a
+// call for it costs as much as a tenth of the data's copy.
+void move_small(const std::uint8_t* from, std::size_t size, std::uint8_t* to) noexcept {
+  const auto both_ends = [&]<class Word>(Word) {
+    Word first;
+    Word last;
+    std::memcpy(&first, from, sizeof(Word));
+    std::memcpy(&last, from + size - sizeof(Word), sizeof(Word));
+    std::memcpy(to, &first, sizeof(Word));
+    std::memcpy(to + size - sizeof(Word), &last, sizeof(Word));
+  };
+  using two_words = std::uint64_t __attribute__((vector_size(16)));
+  if (size >= 16) return both_ends(two_words{});
+  if (size >= 8) return both_ends(std::uint64_t{});
+  if (size >= 4) return both_ends(std::uint32_t{});
+  if (size >= 2) return both_ends(std::uint16_t{});
+  *to = *from;
+}
+constexpr std::size_t small_max = 32;
+
 void copy_together(std::span<const base::byte_view> payload, std::uint8_t* to) noexcept {
   for (const base::byte_view piece : payload) {
-    // memmove: a piece that was written into `out` may lie a little off its place.
-    if (!piece.empty() && piece.data() != to) std::memmove(to, piece.data(), piece.size());
+    // As by memmove: a piece that was written into `out` may lie a little off its place.
+    if (!piece.empty() && piece.data() != to) {
+      if (piece.size() <= small_max) {
+        move_small(piece.data(), piece.size(), to);
+      } else {
+        std::memmove(to, piece.data(), piece.size());
+      }
+    }
     to += piece.size();
   }
 }
