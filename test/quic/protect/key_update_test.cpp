@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/endian.hpp"
 #include "crypto/wiped.hpp"
 #include "mem/heap_counter.hpp"
 #include "quic/protect/protected_packets.hpp"
@@ -303,6 +304,46 @@ TEST(burst, of_several_connections_and_suites_is_sealed_and_opened_without_the_h
       const opened_packet& opened = requests[i].opened;
       ASSERT_EQ(opened.packet_number, jobs[i].request.packet_number);
       ASSERT_EQ(to_hex(base::byte_view(packets[i]).subspan(opened.header_size, opened.payload_size)), to_hex(texts[i]));
+    }
+  }
+}
+
+TEST(burst, seals_as_libcrypto_does_and_opens_what_it_sealed) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(69);
+  constexpr std::size_t count = 45;  // a whole batch, and one that is neither full nor a multiple of eight
+  for (const test::suite_row& suite : test::suites) {
+    const bytes secret = random.bytes(suite.secret_size);
+    const test::reference_keys keys = test::reference_keys_of(suite.theirs, secret, "quic ");
+    direction d(engine, {1, suite.ours}, secret);
+    std::vector<bytes> texts(count), theirs(count), ours(count);
+    std::vector<std::vector<base::byte_view>> pieces(count);
+    std::vector<quic::protect::seal_job> jobs(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      texts[i] = random.bytes(4 + random.below(i % 9 == 0 ? 6000 : 1400));
+      pieces[i] = test::pieces_of(random, texts[i], 1 + random.below(4));
+      bytes header = random.bytes(pn_offset + 4);
+      header[0] = 0x43;
+      base::store_be32(header.data() + pn_offset, static_cast<std::uint32_t>(i));
+      theirs[i] = test::seal_reference(keys, header, texts[i], 4, i);
+      ours[i] = header;
+      ours[i].resize(theirs[i].size());
+      jobs[i].keys = &*d.send;
+      jobs[i].request = {
+          .out = ours[i], .pn_offset = pn_offset, .pn_size = 4, .packet_number = i, .payload = pieces[i]};
+    }
+    seal_burst(engine, jobs);
+    std::vector<quic::protect::open_request> requests(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(jobs[i].request.code, seal_errc::ok);
+      ASSERT_EQ(to_hex(ours[i]), to_hex(theirs[i])) << i;
+      requests[i] = {.keys = &*d.receive, .largest_pn = &d.largest, .packet = theirs[i], .pn_offset = pn_offset};
+    }
+    open_burst(engine, requests);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(requests[i].code, open_errc::ok) << i;
+      ASSERT_EQ(requests[i].opened.packet_number, i);
+      ASSERT_EQ(to_hex(base::byte_view(theirs[i]).subspan(pn_offset + 4, texts[i].size())), to_hex(texts[i]));
     }
   }
 }

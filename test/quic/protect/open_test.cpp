@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "quic/protect/protected_packets.hpp"
+#include "quic/wire/packet_number.hpp"
 #include "support/guard_page.hpp"
 #include "support/hostile.hpp"
 
@@ -214,16 +215,73 @@ TEST(open_packet, answers_to_sizes_that_cannot_be) {
 TEST(open_packet, reports_reserved_bits_of_an_authentic_packet) {
   crypto::engine engine = test::make_engine();
   test::seeded random(547);
-  for (const bool is_long : {false, true}) {
-    const bytes secret = random.bytes(32);
-    test::plain_packet plain = test::make_packet(random, is_long, 30);
-    plain.header[0] = static_cast<std::uint8_t>(plain.header[0] | 0x08);
-    bytes packet = test::seal_reference(test::reference_keys_of(test::reference_suite::aes_128, secret, "quic "),
-                                        plain.header, plain.payload, plain.pn_size, plain.packet_number);
-    const auto keys = keys_of(engine, {1, cipher_suite::aes_128_gcm_sha256}, secret);
+  for (const test::suite_row& suite : test::suites) {
+    for (const auto& [is_long, bit] : {std::pair{false, 0x08}, {false, 0x10}, {true, 0x04}, {true, 0x08}}) {
+      const bytes secret = random.bytes(suite.secret_size);
+      test::plain_packet plain = test::make_packet(random, is_long, 30);
+      plain.header[0] = static_cast<std::uint8_t>(plain.header[0] | bit);
+      bytes packet = test::seal_reference(test::reference_keys_of(suite.theirs, secret, "quic "), plain.header,
+                                          plain.payload, plain.pn_size, plain.packet_number);
+      const auto keys = keys_of(engine, {1, suite.ours}, secret);
+      opened_packet opened;
+      EXPECT_EQ(open_packet(engine, keys, packet, plain.pn_offset, test::largest_before(plain.packet_number), opened),
+                open_errc::reserved_bits);
+    }
+  }
+}
+
+// RFC 9287: whether the bit may be 0 is for who reads the header; protection does not cover it and does not care.
+TEST(open_packet, opens_packets_whose_fixed_bit_is_cleared) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(548);
+  for (const test::suite_row& suite : test::suites) {
+    for (const bool is_long : {false, true}) {
+      const bytes secret = random.bytes(suite.secret_size);
+      test::plain_packet plain = test::make_packet(random, is_long, 30);
+      plain.header[0] = static_cast<std::uint8_t>(plain.header[0] & ~0x40);
+      bytes packet = test::seal_reference(test::reference_keys_of(suite.theirs, secret, "quic "), plain.header,
+                                          plain.payload, plain.pn_size, plain.packet_number);
+      opened_packet opened;
+      ASSERT_EQ(open_packet(engine, keys_of(engine, {1, suite.ours}, secret), packet, plain.pn_offset,
+                            test::largest_before(plain.packet_number), opened),
+                open_errc::ok);
+      expect_plain(opened, plain, packet);
+    }
+  }
+}
+
+// RFC 9000 A.3: a number of n bytes is the one nearest to the next expected; half a window above it still opens, one
+// more is taken for a number a window lower, under which nothing opens.
+TEST(open_packet, numbers_packets_to_the_edges_of_the_window_and_of_all_numbers) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(549);
+  const bytes secret = random.bytes(32);
+  const auto keys = keys_of(engine, {1, cipher_suite::aes_128_gcm_sha256}, secret);
+  const auto theirs = test::reference_keys_of(test::reference_suite::aes_128, secret, "quic ");
+  const auto code = [&](std::uint64_t number, unsigned pn_size, std::uint64_t largest) {
+    bytes header = {static_cast<std::uint8_t>(0x40 | (pn_size - 1))};
+    for (unsigned i = pn_size; i-- > 0;) header.push_back(static_cast<std::uint8_t>(number >> (8 * i)));
+    bytes packet = test::seal_reference(theirs, header, bytes(20, 1), pn_size, number);
     opened_packet opened;
-    EXPECT_EQ(open_packet(engine, keys, packet, plain.pn_offset, test::largest_before(plain.packet_number), opened),
-              open_errc::reserved_bits);
+    const open_errc answer = open_packet(engine, keys, packet, 1, largest, opened);
+    if (answer == open_errc::ok) {
+      EXPECT_EQ(opened.packet_number, number);
+    }
+    return answer;
+  };
+  constexpr std::uint64_t last = quic::wire::max_packet_number;
+  for (unsigned pn_size = 1; pn_size <= 4; ++pn_size) {
+    const std::uint64_t half = std::uint64_t{1} << (8 * pn_size - 1);
+    for (const std::uint64_t largest : {std::uint64_t{1} << 40, last - half - 1, last - 4 * half}) {
+      EXPECT_EQ(code(largest + 1 + half, pn_size, largest), open_errc::ok) << pn_size;
+      EXPECT_EQ(code(largest + 2 - half, pn_size, largest), open_errc::ok) << pn_size;
+      EXPECT_EQ(code(largest + 1 - half, pn_size, largest), open_errc::auth_failed) << pn_size;
+    }
+    EXPECT_EQ(code((std::uint64_t{1} << 40) + 2 + half, pn_size, std::uint64_t{1} << 40), open_errc::auth_failed);
+    EXPECT_EQ(code(0, pn_size, quic::wire::no_packet_number), open_errc::ok);
+    EXPECT_EQ(code(last, pn_size, last - 1), open_errc::ok);
+    EXPECT_EQ(code(last, pn_size, last), open_errc::ok) << "a duplicate opens; who keeps the numbers refuses it";
+    EXPECT_EQ(code(last - 1, pn_size, last), open_errc::ok);
   }
 }
 
