@@ -18,18 +18,10 @@ struct plain_header {
   std::uint64_t packet_number;
 };
 
-// Takes the mask off the first byte and the packet number, in place.
-plain_header unmask_header(std::uint8_t* header, std::size_t pn_offset, const std::uint8_t* mask,
-                           std::uint64_t largest_pn) noexcept {
-  const auto first = static_cast<std::uint8_t>(header[0] ^ (mask[0] & protected_bits(header[0])));
-  header[0] = first;
-  const std::size_t pn_size = (first & pn_size_mask) + 1u;
-  // All four bytes at once: those behind the number are ciphertext and keep their value under a mask of zero.
-  const std::uint32_t covered = ~std::uint32_t{0} << (8 * (pn_size_max - pn_size));
-  const std::uint32_t bytes = base::load_be32(header + pn_offset) ^ (base::load_be32(mask + 1) & covered);
-  base::store_be32(header + pn_offset, bytes);
-  const std::uint32_t truncated = bytes >> (8 * (pn_size_max - pn_size));
-  return {pn_size, wire::decode_packet_number(largest_pn, truncated, pn_size)};
+plain_header whole_header(std::uint8_t* header, std::size_t pn_offset, const std::uint8_t* mask,
+                          std::uint64_t largest_pn) noexcept {
+  const cut_number number = unmask_header(header, pn_offset, mask);
+  return {number.size, wire::decode_packet_number(largest_pn, number.truncated, number.size)};
 }
 
 // RFC 9000 17.2: looked at only when both protections are off, so that it tells an attacker nothing.
@@ -95,7 +87,7 @@ stats::drop_reason reason_of(open_errc code) noexcept {
 
 void remove_mask(base::byte_span packet, std::size_t pn_offset, const std::uint8_t* mask, std::uint64_t largest_pn,
                  unmasked& out) noexcept {
-  const plain_header header = unmask_header(packet.data(), pn_offset, mask, largest_pn);
+  const plain_header header = whole_header(packet.data(), pn_offset, mask, largest_pn);
   out = {packet.data(), packet.size(), pn_offset + header.pn_size, header.packet_number};
 }
 
@@ -123,7 +115,7 @@ open_errc remove_mask(const crypto::header_key& key, std::span<const crypto::tex
   copy_out(parts, front_size, sample);
   crypto::header_mask_bytes mask;
   crypto::header_mask(key, sample, mask);
-  const plain_header header = unmask_header(front, pn_offset, mask.data(), largest_pn);
+  const plain_header header = whole_header(front, pn_offset, mask.data(), largest_pn);
   out.header_size = pn_offset + header.pn_size;
   out.packet_number = header.packet_number;
   out.header = front;

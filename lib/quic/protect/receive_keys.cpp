@@ -92,6 +92,7 @@ class open_batch {
   static void run(crypto::engine& engine, std::span<open_request> requests) noexcept {
     std::array<crypto::header_mask_job, size_max> jobs;
     std::array<open_request*, size_max> masked;
+    std::array<cut_number, size_max> numbers;
     std::size_t count = 0;
     for (open_request& request : requests) {
       if (!holds_sample(request.packet.size(), request.pn_offset)) {
@@ -103,10 +104,12 @@ class open_batch {
       masked[count++] = &request;
     }
     crypto::header_masks(std::span(jobs).first(count));
+    for (std::size_t i = 0; i < count; ++i)
+      numbers[i] = unmask_header(masked[i]->packet.data(), masked[i]->pn_offset, jobs[i].mask.data());
     for (std::size_t i = 0; i < count; ++i) {
       open_request& request = *masked[i];
-      unmasked plain;
-      remove_mask(request.packet, request.pn_offset, jobs[i].mask.data(), *request.largest_pn, plain);
+      const unmasked plain{request.packet.data(), request.packet.size(), request.pn_offset + numbers[i].size,
+                           wire::decode_packet_number(*request.largest_pn, numbers[i].truncated, numbers[i].size)};
       request.code = request.keys->open_unmasked(engine, plain, request.packet[0], request.opened);
       // no_packet_number is the largest 64-bit value and counts as one below 0.
       if (request.code == open_errc::ok && request.opened.packet_number + 1 > *request.largest_pn + 1) {
