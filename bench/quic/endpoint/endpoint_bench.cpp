@@ -1,0 +1,262 @@
+// Whole QUIC connections between two endpoints in one thread, without a loop, a port or a wire: what a datagram costs
+// both of them, what a handshake costs the server, what an idle connection takes.
+#include <ctime>
+
+#include "mem/packet_pool.hpp"
+#include "pipeline/hq_pattern.hpp"
+#include "pipeline/hq_server.hpp"
+#include "quic/endpoint/endpoint.hpp"
+#include "support/eal_bench.hpp"
+
+namespace {
+
+using namespace millrace;
+using quic::conn::connection;
+using quic::conn::live_stream;
+
+constexpr std::int64_t epoch_ns = 1'790'000'000'000'000'000;
+constexpr std::uint64_t start_ns = 1'000'000'000;
+constexpr std::size_t burst_pkts = 32;
+
+mem::packet_pool& pool() {
+  static auto made = [] {
+    mem::packet_pool_config c;
+    c.name = "bench_quic";
+    c.packets = 16'383;
+    c.data_room = 9'216;
+    return mem::packet_pool::make(c);
+  }();
+  return made.value();
+}
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+struct contexts {
+  std::shared_ptr<const tls::server_context> server;
+  std::shared_ptr<const tls::client_context> client;
+  contexts() {
+    tls::self_signed_settings pem;
+    pem.now_ns = epoch_ns;
+    tls::server_settings s;
+    s.credentials = tls::server_credentials::self_signed(pem).value();
+    s.protocols = {{std::string(pipeline::hq_protocol), ""}};
+    s.offered.suites = {tls::cipher_suite::aes_128_gcm_sha256};
+    server = tls::server_context::make(std::move(s)).value();
+    tls::client_settings c;
+    c.trust = tls::client_trust::anybody().value();
+    c.protocols = {std::string(pipeline::hq_protocol)};
+    c.offered.suites = {tls::cipher_suite::aes_128_gcm_sha256};
+    client = tls::client_context::make(std::move(c)).value();
+  }
+};
+
+// Asks for one endless body and throws it away.
+class reader final : public quic::conn::application {
+ public:
+  class line final : public quic::conn::send_source {
+    std::string text_ = "GET /bytes/1000000000000000\r\n";
+
+   public:
+    [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
+    unsigned borrow(std::uint64_t offset, std::size_t size,
+                    std::span<base::byte_view, quic::conn::most_source_parts> parts) noexcept override {
+      parts[0] = base::as_bytes(std::string_view(text_)).subspan(static_cast<std::size_t>(offset), size);
+      return 1;
+    }
+    void released(std::uint64_t) noexcept override {}
+  };
+  line request;
+  std::uint64_t bytes = 0;
+  std::uint64_t established = 0;
+  bool asks = true;
+
+  void on_established(connection& c) noexcept override {
+    ++established;
+    if (!asks) return;
+    live_stream* s = c.open(quic::stream::direction::bidirectional, start_ns);
+    s->source = &request;
+    c.write(*s, request.size());
+    c.finish(*s);
+  }
+  void on_readable(connection& c, live_stream& s) noexcept override {
+    for (base::byte_view v = s.recv.front(); !v.empty(); v = s.recv.front()) {
+      bytes += v.size();
+      c.consume(s, v.size());
+    }
+  }
+};
+
+struct ends {
+  contexts tls;
+  crypto::engine client_engine = std::move(*crypto::engine::make());
+  crypto::engine server_engine = std::move(*crypto::engine::make());
+  std::unique_ptr<pipeline::hq_server> hq;
+  reader app;
+  std::unique_ptr<quic::endpoint::quic_endpoint> client, server;
+  stats::drop_counters drops;
+  std::uint64_t now_ns = start_ns;
+  double server_s = 0;  // CPU time of the server's half, where it is measured
+  bool measures_server = false;
+  std::uint64_t datagrams = 0;
+
+  explicit ends(std::uint16_t datagram_bytes, std::uint32_t connections = 16) {
+    quic::endpoint::endpoint_settings s;
+    s.connections = connections;
+    s.handshakes = 64;
+    s.streams = 1024;
+    s.sent_blocks = 4096;
+    s.pieces = 16'384;
+    s.source_slots = 64;
+    s.sources.retry = quic::endpoint::retry_mode::never;
+    s.sources.source_handshakes = s.sources.source_unproven = {0, 1};
+    s.sources.most_half_open = connections;
+    s.transport.max_datagram_bytes = datagram_bytes;
+    quic::endpoint::endpoint_keys keys;
+    hq = std::move(pipeline::hq_server::make(1024, nullptr).value());
+    keys.cid[0] = 1;
+    client = std::move(quic::endpoint::quic_endpoint::make(s, keys, client_engine, pool(), now_ns, epoch_ns).value());
+    keys.cid[0] = 2;
+    server = std::move(quic::endpoint::quic_endpoint::make(s, keys, server_engine, pool(), now_ns, epoch_ns).value());
+    server->serve(tls.server);
+    static_cast<void>(server->add_application(pipeline::hq_protocol, *hq));
+  }
+
+  connection* connect(std::uint16_t port) {
+    quic::endpoint::client_request r;
+    const std::uint8_t us[] = {198, 18, 0, 2}, them[] = {198, 18, 0, 1};
+    r.address = {{base::ip_address::v4(us), port}, {base::ip_address::v4(them), 443}};
+    r.server_name = "localhost";
+    r.protocol = &app;
+    r.context = tls.client;
+    return client->connect(r, now_ns);
+  }
+
+  // One burst from one end to the other. Answers how many datagrams.
+  std::size_t pass(quic::endpoint::quic_endpoint& from, quic::endpoint::quic_endpoint& to) {
+    std::array<buf::packet, burst_pkts> packets;
+    std::array<quic::conn::datagram_in, burst_pkts> in;
+    const bool from_server = &from == server.get();
+    const double began = measures_server ? cpu_seconds() : 0;
+    std::size_t count = 0;
+    for (; count < burst_pkts; ++count) {
+      packets[count] = buf::packet::alloc(pool());
+      const base::byte_span room = packets[count].append(9'000);
+      quic::conn::datagram_out out;
+      const std::size_t size = from.poll(room, now_ns, out);
+      if (size == 0) break;
+      in[count] = {};
+      in[count].whole = &packets[count];
+      in[count].bytes = room.first(size);
+      in[count].address = {out.address.remote, out.address.local};
+    }
+    const double middle = measures_server ? cpu_seconds() : 0;
+    if (count != 0) static_cast<void>(to.on_datagrams(std::span(in).first(count), now_ns, drops));
+    if (measures_server) server_s += from_server ? middle - began : cpu_seconds() - middle;
+    datagrams += count;
+    return count;
+  }
+  // Until nothing is said any more at this time; then time goes on to the next deadline.
+  void step() {
+    if (pass(*client, *server) + pass(*server, *client) != 0) return;
+    now_ns = std::max(now_ns + 1'000, std::min(client->due_ns(), server->due_ns()));
+    client->on_time(now_ns);
+    server->on_time(now_ns);
+  }
+};
+
+// ns of both ends a datagram of stream data, ACKs included; range: its size.
+void quic_transfer(benchmark::State& state) {
+  ends e(static_cast<std::uint16_t>(state.range(0)));
+  e.connect(40'000);
+  while (e.app.bytes < 50'000'000) e.step();  // the path's size is found, windows are open
+  const std::uint64_t before = e.app.bytes;
+  std::uint64_t turns = 0;
+  for (auto _ : state) {
+    const std::uint64_t goal = e.app.bytes + 32 * static_cast<std::uint64_t>(state.range(0));
+    while (e.app.bytes < goal) {
+      e.step();
+      ++turns;
+      if (turns % 8 == 0) e.now_ns += 1'000;
+    }
+  }
+  const std::uint64_t bytes = e.app.bytes - before;
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
+  state.counters["ns_datagram"] =
+      benchmark::Counter(static_cast<double>(bytes) / static_cast<double>(state.range(0)) / 1e9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["drops"] = static_cast<double>(e.drops.total());
+}
+BENCHMARK(quic_transfer)->Arg(1452)->Arg(8972)->Unit(benchmark::kMicrosecond);
+
+// The same bytes sealed and opened by IPsec-MB alone, 32 datagrams an iteration.
+void quic_transfer__limit_ipsec_mb(benchmark::State& state) {
+  crypto::engine engine = std::move(*crypto::engine::make());
+  crypto::aead_key key;
+  const std::array<std::uint8_t, 16> secret{1};
+  crypto::set_aes128_gcm_key(engine, secret, key);
+  const auto size = static_cast<std::size_t>(state.range(0)) - 30;
+  std::vector<std::uint8_t> text(size), sealed(size + 16);
+  const std::array<std::uint8_t, 12> nonce{};
+  const std::array<std::uint8_t, 13> header{};
+  bool good = true;
+  for (auto _ : state)
+    for (int i = 0; i < 32; ++i) {
+      crypto::seal(engine, key, nonce, header, text, sealed.data());
+      good &= crypto::open(engine, key, nonce, header, sealed, text.data());
+    }
+  if (!good) state.SkipWithError("a text does not open");
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * 32 * size));
+}
+BENCHMARK(quic_transfer__limit_ipsec_mb)->Arg(1452)->Arg(8972)->Unit(benchmark::kMicrosecond);
+
+// The server's CPU time of one full handshake, from the first Initial to the end of the connection.
+void quic_handshake_server(benchmark::State& state) {
+  ends e(1452, 64);
+  e.app.asks = false;
+  e.measures_server = true;
+  std::uint16_t port = 20'000;
+  for (auto _ : state) {
+    const double before = e.server_s;
+    connection* c = e.connect(port++);
+    const std::uint64_t goal = e.app.established + 1;
+    while (e.app.established < goal || e.server->half_open() != 0) e.step();
+    state.SetIterationTime(e.server_s - before);
+    c->close(0, e.now_ns);
+    e.client->touch(*c);
+    while (e.client->connections() + e.server->connections() != 0) e.step();
+  }
+}
+BENCHMARK(quic_handshake_server)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+// Memory of an established connection in which nothing happens, in bytes: what its pools lend it.
+void quic_idle_connection(benchmark::State& state) {
+  constexpr std::uint32_t connections = 256;
+  ends e(1452, connections);
+  e.app.asks = false;
+  for (std::uint16_t i = 0; i < connections; ++i) {
+    e.connect(static_cast<std::uint16_t>(10'000 + i));
+    while (e.app.established <= i || e.server->half_open() != 0) e.step();
+  }
+  const std::uint64_t until = e.now_ns + 5'000'000'000;
+  while (e.now_ns < until) e.step();
+  const quic::conn::transport& t = e.server->shared();
+  double held = 0;
+  for (auto _ : state) {
+    held = static_cast<double>(t.keys.in_use() * sizeof(quic::conn::traffic_keys) +
+                               t.handshakes.in_use() * sizeof(quic::conn::handshake_state) +
+                               t.sent.lent() * sizeof(quic::recovery::sent_block)) /
+               connections +
+           sizeof(connection);
+    benchmark::DoNotOptimize(held);
+  }
+  state.counters["bytes"] = held;
+}
+BENCHMARK(quic_idle_connection)->Iterations(1);
+
+}  // namespace
+
+MILLRACE_EAL_BENCH_MAIN("-m", "512")
