@@ -306,7 +306,9 @@ void client::receive() {
   }
 }
 
-bool client::is_complete() const { return finished_ == wanted_; }
+bool client::is_complete() const {
+  return finished_ == wanted_ || (o_.duration_s > 0 && static_cast<double>(now_ns() - began_) * 1e-9 >= o_.duration_s);
+}
 
 void client::run(ngtcp2_tstamp until) {
   ngtcp2_tstamp completed = 0;

@@ -30,6 +30,7 @@ struct client_options {
   std::uint64_t migrate_after = 100'000;
   std::uint32_t version = NGTCP2_PROTO_VER_V1;
   double loss = 0, timeout_s = 30;
+  double duration_s = 0;  // then what has come is enough; 0: all of it
   std::uint64_t seed = 2;
   bool no_segments = false;
   bool stats = false;

@@ -75,6 +75,7 @@ void describe(CLI::App& app, client_options& o, std::string& version, bool& chac
          "--discard", [](std::int64_t) {}, "keep nothing of what is received, only its digest (default)")
       ->excludes(download);
   app.add_option("--timeout", o.timeout_s, "seconds for everything");
+  app.add_option("--duration", o.duration_s, "seconds, then what has come is enough; 0: all of it");
   app.add_option("--loss", o.loss, "percent of datagrams to lose, each way");
   app.add_option("--seed", o.seed, "of the losses");
   app.add_option("--keylog", o.tls.keylog_file, "appends secrets (NSS key log)");
