@@ -74,6 +74,12 @@ class server_connection final : public connection {
   server_connection(server& owner, const ngtcp2_pkt_hd& initial, const ngtcp2_cid* original, address local,
                     address remote);
   [[nodiscard]] const std::vector<bytes>& cids() const { return cids_; }
+  // Of streams that had not ended when the peer closed: it need not acknowledge what came last.
+  [[nodiscard]] std::uint64_t bytes_of_open_streams() const {
+    std::uint64_t sum = 0;
+    for (const auto& [id, s] : streams_) sum += s.sent;
+    return sum;
+  }
   void note_path();
 
  protected:
@@ -345,6 +351,7 @@ void server::sweep() {
     if (!c->is_over()) return false;
     for (const bytes& cid : c->cids()) forget(cid);
     total.key_updates += c->key_updates();
+    total.bytes_sent += c->bytes_of_open_streams();
     if (!c->why().empty()) {
       total.failed += 1;
       total.failures[c->why()] += 1;
