@@ -69,6 +69,10 @@ class chain {
     return {head_at_, static_cast<std::size_t>(own_end(head_) - head_at_)};
   }
   [[nodiscard]] cursor read() const noexcept { return {front(), bytes_, head_, segments_, tail_at_}; }
+  // For who keeps a place in the chain while it grows behind and shrinks in front: the first segment, and the bytes of
+  // number `i`, which is `m`. Of all but the last one, the mbuf's `next` follows.
+  [[nodiscard]] const rte_mbuf* first_mbuf() const noexcept { return head_; }
+  [[nodiscard]] base::byte_view segment(const rte_mbuf* m, std::uint32_t i) const noexcept { return range_of(m, i); }
 
   // --- joining ---
   // Takes the packet, whatever its shape; empty segments are freed. False, and the packet kept, unless can_grow().

@@ -137,6 +137,10 @@ class pipe {
     return state_;
   }
   [[nodiscard]] flow state() const noexcept { return state_; }
+  // Gives up the block being filled when nothing in it waits to be read: who rests for long does not keep it.
+  void rest() noexcept {
+    if (uncommitted_ == 0 && data_.empty()) seal_open();
+  }
   // No more will be written; advanced bytes are committed. The first of the two is kept.
   void complete_writer() noexcept { finish(read_status::ended, 0); }
   // The stream broke: `code` is the caller's own (a protocol's error code, say). Not an end of stream.

@@ -59,6 +59,11 @@ class application {
   virtual void on_datagram(connection&, base::byte_view) noexcept {}
   // The last call. Streams were closed before, one by one.
   virtual void on_closed(connection&, const connection_end&) noexcept {}
+
+  // A clock of the application's own, looked at by the endpoint that serves it: when on_clock() is wanted; a time that
+  // is past means now. Whatever it then does to a connection is followed by quic_endpoint::touch().
+  [[nodiscard]] virtual std::uint64_t clock_ns() const noexcept { return UINT64_MAX; }
+  virtual void on_clock(std::uint64_t) noexcept {}
 };
 
 }  // namespace millrace::quic::conn

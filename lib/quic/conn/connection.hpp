@@ -35,7 +35,6 @@
 namespace millrace::quic::conn {
 
 class packet_draft;
-
 class connection {
   enum class phase : std::uint8_t { handshake, established, ended };
   struct arrival;        // rx.cpp: the packet being read
@@ -168,6 +167,7 @@ class connection {
   }
   [[nodiscard]] const peer_limits& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_streams_; }
+  [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }  // of the call that is running
   [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
   [[nodiscard]] std::uint64_t bytes_out() const noexcept { return bytes_out_; }
   [[nodiscard]] std::uint32_t key_phases() const noexcept { return keys_ == nullptr ? 0 : keys_->write->updates(); }

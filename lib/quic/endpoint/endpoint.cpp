@@ -222,7 +222,12 @@ void quic_endpoint::end(held& h) noexcept {
   parts_->connections.give(&h);
 }
 
-std::uint64_t quic_endpoint::due_ns() const noexcept { return wants_poll() ? now_ns_ : parts_->timers.next_turn(); }
+std::uint64_t quic_endpoint::due_ns() const noexcept {
+  if (wants_poll()) return now_ns_;
+  std::uint64_t due = parts_->timers.next_turn();
+  for (const served& one : applications_) due = std::min(due, one.by->clock_ns());
+  return due;
+}
 
 void quic_endpoint::on_time(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
@@ -237,6 +242,8 @@ void quic_endpoint::on_time(std::uint64_t now_ns) noexcept {
     h.connection.on_time(now_ns_);
     after(h);
   }));
+  for (const served& one : applications_)
+    if (one.by->clock_ns() <= now_ns) one.by->on_clock(now_ns);
 }
 
 std::size_t quic_endpoint::poll(base::byte_span room, std::uint64_t now_ns, conn::datagram_out& out) noexcept {

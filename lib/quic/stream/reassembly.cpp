@@ -151,6 +151,17 @@ buf::slice reassembly::take(piece_account& account) noexcept {
   return out;
 }
 
+void reassembly::copy_out(base::byte_span out) const noexcept {
+  MILLRACE_ASSERT(out.size() <= readable());
+  std::size_t skip = first_ == nullptr ? 0 : static_cast<std::size_t>(read_ - first_->offset);
+  for (const piece* p = first_; !out.empty(); p = p->next, skip = 0) {
+    const base::byte_view here = p->bytes.bytes().subspan(skip);
+    const std::size_t n = std::min(here.size(), out.size());
+    std::copy_n(here.begin(), n, out.begin());
+    out = out.subspan(n);
+  }
+}
+
 void reassembly::consume(piece_account& account, std::uint64_t count) noexcept {
   MILLRACE_ASSERT(count <= readable());
   read_ += count;

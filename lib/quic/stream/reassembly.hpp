@@ -119,6 +119,8 @@ class reassembly {
   }
   // The same with a reference of its own, and consumed.
   [[nodiscard]] buf::slice take(piece_account& account) noexcept;
+  // The next bytes, from as many pieces as they lie in, copied and not consumed; at most readable() of them.
+  void copy_out(base::byte_span out) const noexcept;
   // `count` is at most readable().
   void consume(piece_account& account, std::uint64_t count) noexcept;
   // Everything goes back; reading goes on at `offset`, at or above read().

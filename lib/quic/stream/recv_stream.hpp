@@ -72,6 +72,7 @@ class recv_stream {
   // --- the application's side ---
   [[nodiscard]] base::byte_view front() const noexcept { return data_.front(); }
   [[nodiscard]] std::uint64_t readable() const noexcept { return data_.readable(); }
+  void copy_out(base::byte_span out) const noexcept { data_.copy_out(out); }  // reassembly::copy_out()
   // `count` is at most readable(); the bytes' credit goes back to the peer.
   void consume(piece_account& pieces, receive_window& connection, std::uint64_t count) noexcept;
   // The next piece with a reference of its own; consumed.
@@ -86,6 +87,8 @@ class recv_stream {
   [[nodiscard]] bool is_over() const noexcept { return is_final(state_); }
   // Every byte was taken, and no more will come.
   [[nodiscard]] bool is_at_end() const noexcept { return state_ == recv_state::data_read; }
+  // Every byte has come, read or not.
+  [[nodiscard]] bool is_complete() const noexcept { return state_ == recv_state::data_recvd || is_at_end(); }
   [[nodiscard]] bool is_reset() const noexcept {
     return state_ == recv_state::reset_recvd || state_ == recv_state::reset_read;
   }
