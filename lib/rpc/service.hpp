@@ -171,6 +171,19 @@ class service {
     }
   }
   void on_one_way(const srmp::wire::frame& f) noexcept;
+  // On a stream: a request longer than what a method can be given as one run. `front` is what came first of its
+  // payload, large_front_bytes of it or all; the rest is dropped by the caller. Answered with the error 500.
+  static constexpr std::size_t large_front_bytes = 256;
+  template <class Batch>
+  void on_large_request(base::byte_view front, srmp::responder<Batch>& answer) noexcept {
+    const std::string_view name = wire::name_at_front(front);
+    if (!wire::is_callable(name)) {
+      count_.malformed.add(1);
+      return;
+    }
+    count_.failed.add(1);
+    send_error(answer, name.substr(0, wire::max_name_size), code::failed, "the call is too large");
+  }
 
   [[nodiscard]] const service_counters& counters() const noexcept { return count_; }
 };

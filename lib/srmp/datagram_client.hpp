@@ -69,27 +69,6 @@ class datagram_client {
     return pending_.begin(terms.cookie, terms.deadline, wanted);
   }
 
-  template <class Listener>
-  void on_frame(const wire::frame& f, Listener& listener) noexcept {
-    if (!wire::is_reply(f.header)) {
-      if (wire::expects_reply(f.header)) {
-        count_.unexpected.add(1);
-      } else {
-        count_.pushes.add(1);
-        listener.on_push(f);
-      }
-      return;
-    }
-    const std::optional<pending_request> asked = pending_.match(f.header.seq);
-    if (!asked) {
-      count_.unmatched.add(1);
-      return;
-    }
-    count_.replies.add(1);
-    if (f.header.kind() == wire::frame_kind::error_reply) count_.error_replies.add(1);
-    if (!listener.on_reply(*asked, f)) (void)pending_.begin(asked->cookie, asked->deadline, asked->seq);
-  }
-
  public:
   datagram_client(const base::endpoint& peer, const compatibility& rules) noexcept : peer_(peer), rules_(rules) {}
   datagram_client(const datagram_client&) = delete;
@@ -132,6 +111,28 @@ class datagram_client {
     }
     count_.one_ways.add(1);
     return {request_errc::ok, seq};
+  }
+
+  // One frame of the peer's; also for those that came by another way than a datagram: on a stream.
+  template <class Listener>
+  void on_frame(const wire::frame& f, Listener& listener) noexcept {
+    if (!wire::is_reply(f.header)) {
+      if (wire::expects_reply(f.header)) {
+        count_.unexpected.add(1);
+      } else {
+        count_.pushes.add(1);
+        listener.on_push(f);
+      }
+      return;
+    }
+    const std::optional<pending_request> asked = pending_.match(f.header.seq);
+    if (!asked) {
+      count_.unmatched.add(1);
+      return;
+    }
+    count_.replies.add(1);
+    if (f.header.kind() == wire::frame_kind::error_reply) count_.error_replies.add(1);
+    if (!listener.on_reply(*asked, f)) (void)pending_.begin(asked->cookie, asked->deadline, asked->seq);
   }
 
   template <class Listener>

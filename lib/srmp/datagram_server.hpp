@@ -137,6 +137,9 @@ datagram_end serve_datagram(base::byte_view datagram, Handler& handler, Batch& o
 
 // A handler that sends every request's payload back: the echo service of benchmarks.
 struct echo_handler {
+  // On a stream, a payload that is longer than any run of bytes is passed through as it comes.
+  static constexpr bool passes_large = true;
+
   template <class Batch>
   void on_request(const wire::frame& f, responder<Batch>& answer) noexcept {
     const base::byte_span room = answer.claim(f.payload.size());

@@ -53,4 +53,12 @@ base::parse_status parse(base::byte_view in, form what, payload& out) noexcept {
   return {};
 }
 
+std::string_view name_at_front(base::byte_view front) noexcept {
+  base::byte_reader reader(front);
+  std::uint64_t size = 0;
+  base::byte_view name;
+  if (!read_name_size(reader, size) || !reader.bytes(size, name)) return {};
+  return base::as_text(name);
+}
+
 }  // namespace millrace::rpc::wire

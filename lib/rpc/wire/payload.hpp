@@ -40,6 +40,9 @@ struct payload {
 // `out` is written on success only.
 base::parse_status parse(base::byte_view in, form what, payload& out) noexcept;
 
+// The name alone, of a payload whose front is there; empty when there is none, or it does not end here.
+[[nodiscard]] std::string_view name_at_front(base::byte_view front) noexcept;
+
 // Both mean success; any other code is sent as an error, and read as one.
 [[nodiscard]] constexpr bool is_success(std::int32_t code) noexcept { return code == 0 || code == 200; }
 
