@@ -76,10 +76,11 @@ class connection {
   path::connection_id initial_dcid_;   // what the Initial keys are made of
   std::uint64_t now_ns_ = 0;           // of the call that is running
   std::uint64_t began_ns_, established_ns_ = 0;
-  std::uint64_t previous_keys_until_ns_ = recovery::never_ns;  // RFC 9001 6.5
-  std::uint64_t key_update_after_ns_ = 0;                      // ours, not before
-  std::uint64_t bytes_in_ = 0, bytes_out_ = 0;
-  std::uint64_t moves_ = 0;  // client: to other addresses
+  std::uint64_t previous_keys_until_ns_ = recovery::never_ns;   // RFC 9001 6.5
+  std::uint64_t key_update_after_ns_ = 0;                       // ours, not before
+  std::uint64_t first_one_rtt_ = wire::no_packet_number;        // of ours
+  std::uint64_t built_ns_ = 0, retry_ns_ = recovery::never_ns;  // build() had nothing more to say; a pool was empty
+  std::uint64_t bytes_in_ = 0, bytes_out_ = 0, moves_ = 0;      // moves: a client's, to other addresses
   std::uint32_t pending_ = 0, open_streams_ = 0;
   wire::stateless_reset_token_value reset_token_{};  // server: of the ID of the handshake
   wire::version_number version_, first_version_;
@@ -282,12 +283,12 @@ class connection {
   void begin_path(path::path_slot slot, std::uint16_t interface) noexcept;
   void move_to(const path::migration::decision& d, std::uint64_t now_ns) noexcept;
   [[nodiscard]] bool give_cid(path_state& p) noexcept;
+  void drop_cid(path_state& p) noexcept;
   void replace_cids(std::uint64_t now_ns) noexcept;
   void check_paths(std::uint64_t now_ns) noexcept;
   void follow_mtu() noexcept;
   [[nodiscard]] base::byte_view destination(const path_state& p) const noexcept;
-  // timers.cpp, close.cpp
-  void issue_cids() noexcept;
+  void issue_cids() noexcept;  // timers.cpp, close.cpp
   void end_with(end_reason reason) noexcept;
   void enter_closing(const connection_end& end, const char* why, std::uint64_t now_ns) noexcept;
   void tell_end() noexcept;

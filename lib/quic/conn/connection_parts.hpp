@@ -44,6 +44,10 @@ enum class token_kind : std::uint8_t {
   max_stream_data,
   stream_data_blocked,
 };
+inline constexpr std::size_t datagram_overhead =
+    64;  // around a DATAGRAM's bytes: header, ID, number, type, tag, an ACK
+inline constexpr std::size_t least_packet_bytes = 64;  // below that nothing useful fits: header, number, tag
+
 struct path_state {
   path::amplification amount;
   path::path_challenge challenge;

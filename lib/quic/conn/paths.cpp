@@ -27,6 +27,11 @@ bool connection::give_cid(path_state& p) noexcept {
   return p.has_cid;
 }
 
+// A path is given up. One that never had an ID has none to give back: number 0 may be another's.
+void connection::drop_cid(path_state& p) noexcept {
+  if (std::exchange(p.has_cid, false)) remote_cids_.release(p.remote_cid);
+}
+
 // NEW_CONNECTION_ID for as many as the peer takes.
 void connection::issue_cids() noexcept {
   while (local_cids_.wants_more()) {
@@ -40,7 +45,7 @@ void connection::move_to(const path::migration::decision& d, std::uint64_t now_n
   path_state& p = paths_[d.slot.index];
   path_state& old = paths_[d.old.index];
   // Better seen to be the same peer than not heard at all: without an unused ID the old one goes on.
-  if (!give_cid(p) && remote_cids_.share(old.remote_cid)) {
+  if (!give_cid(p) && old.has_cid && remote_cids_.share(old.remote_cid)) {
     p.remote_cid = old.remote_cid;
     p.has_cid = true;
   }
@@ -81,7 +86,7 @@ void connection::check_paths(std::uint64_t now_ns) noexcept {
       recovery_.set_datagram_bytes(mtu_.mtu());
     }
     if (f.removed) {
-      if (p.has_cid) remote_cids_.release(p.remote_cid);
+      drop_cid(p);
       p = path_state{};
     }
   }
@@ -98,7 +103,7 @@ bool connection::migrate(const path::path_address& to, std::uint16_t interface, 
   const path::migration::decision d = migration_.on_packet({to, ++moves_, false, true, now_ns});
   if (d.what != path::migration::step::move) return false;
   if (d.fresh) {
-    if (d.has_evicted) remote_cids_.release(paths_[d.evicted.index].remote_cid);
+    if (d.has_evicted) drop_cid(paths_[d.evicted.index]);
     begin_path(d.slot, interface);
   }
   move_to(d, now_ns);

@@ -4,6 +4,8 @@
 //
 // What could go wrong: a packet that is not the peer's must leave no trace but a counter. So nothing is believed before
 // the AEAD has agreed: not the address it came from, not its number, not that the peer is alive.
+#include <algorithm>
+
 #include "quic/conn/arrival.hpp"
 
 namespace millrace::quic::conn {
@@ -170,6 +172,13 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
            : header.type == wire::packet_type::handshake ? &handshake_->handshake
                                                          : &handshake_->early;
   }
+  // RFC 9000 14.1: also when the connection exists, or somebody could make us answer to small datagrams.
+  if (is_server_ && header.type == wire::packet_type::initial &&
+      a.datagram.bytes.size() < wire::min_initial_datagram_size) {
+    t_.events.add(event::initials_refused);
+    a.why = drop_reason::quic_junk;
+    return false;
+  }
   if (keys == nullptr || !keys->can_read || (header.type == wire::packet_type::zero_rtt && !is_server_)) {
     t_.events.add(event::undecryptable);
     a.why = drop_reason::quic_no_keys;
@@ -185,6 +194,10 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
   protect::open_errc code;
   if (header.type == wire::packet_type::initial && header.version != version_) {
     // RFC 9368, RFC 9369 4.1: Initials of the version the client began with, or of the one the server moved to.
+    if (std::ranges::find(t_.settings.versions, header.version) == t_.settings.versions.end()) {
+      a.why = drop_reason::quic_unknown_version;
+      return false;
+    }
     protect::packet_keys other;
     const protect::side sender = is_server_ ? protect::side::client : protect::side::server;
     if (!protect::derive_initial_keys(t_.engine, header.version, initial_dcid_.view(), sender, other)) {
@@ -211,7 +224,8 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
     return false;
   }
   had_peer_packet_ = true;
-  handshake_->chose_version = true;
+  // RFC 9369 4.1: what a server says before it has read the whole hello is still in the client's version.
+  handshake_->chose_version |= header.type == wire::packet_type::handshake || version_ != first_version_;
   a.payload = base::byte_view(packet).subspan(a.opened.header_size, a.opened.payload_size);
   return on_opened(a);
 }
@@ -306,6 +320,9 @@ void connection::count_refusal(protect::open_errc code, arrival& a) noexcept {
 
 // Opened and authentic. False: it was of no use.
 bool connection::on_opened(arrival& a) noexcept {
+  // The reading keys have moved on, whatever becomes of the packet: ours follow.
+  if (a.opened.key_update) [[unlikely]]
+    after_key_update(a);
   const std::uint64_t number = a.opened.packet_number;
   const bool is_duplicate = a.space == packet_space::initial     ? handshake_->initial_numbers.is_duplicate(number)
                             : a.space == packet_space::handshake ? handshake_->handshake_numbers.is_duplicate(number)
@@ -327,8 +344,6 @@ bool connection::on_opened(arrival& a) noexcept {
     return false;
   }
   if (!moved) a.slot = migration_.active();
-  if (a.opened.key_update) [[unlikely]]
-    after_key_update(a);
 
   frame_handler handler(*this, a);
   const wire::frame_rules rules(a.type, is_server_ ? wire::sender::client : wire::sender::server,
@@ -395,7 +410,7 @@ bool connection::judge_path(arrival& a) noexcept {
   }
   a.slot = d.slot;
   if (d.fresh) {
-    if (d.has_evicted) remote_cids_.release(paths_[d.evicted.index].remote_cid);
+    if (d.has_evicted) drop_cid(paths_[d.evicted.index]);
     begin_path(d.slot, a.datagram.interface);
     paths_[d.slot.index].amount.on_received(a.datagram.bytes.size());
   }

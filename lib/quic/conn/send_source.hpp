@@ -24,8 +24,9 @@ class send_source {
   send_source& operator=(const send_source&) = delete;
   virtual ~send_source() = default;
 
-  // Views of [offset, offset + size), in order, at most most_source_parts of them; how many. They live until the next
-  // call of anything. Fewer bytes than asked is allowed when they lie in too many places; none means a bug.
+  // Views of [offset, offset + size), in order, at most most_source_parts of them; how many. They live until the packet
+  // is sealed: one packet may borrow twice, what was lost and what is new, so a second call leaves the views of the
+  // first alone. Fewer bytes than asked is a bug.
   [[nodiscard]] virtual unsigned borrow(std::uint64_t offset, std::size_t size,
                                         std::span<base::byte_view, most_source_parts> parts) noexcept = 0;
   // Every byte below is acknowledged, or will never be asked for again (UINT64_MAX: the stream was reset).

@@ -257,8 +257,9 @@ void connection::after_reading(live_stream& s) noexcept {
 bool connection::send_datagram(base::byte_view bytes) noexcept {
   // RFC 9221 3: the limit is that of the whole frame.
   const std::size_t frame = 1 + base::varint_size(bytes.size()) + bytes.size();
-  if (bytes.empty() || is_closing() || frame > peer_.max_datagram_frame_size || frame + 64 > mtu_.mtu() ||
-      datagrams_.size() >= t_.settings.most_queued_datagrams || !datagrams_.push(pieces_, bytes)) {
+  if (bytes.empty() || is_closing() || frame > peer_.max_datagram_frame_size ||
+      bytes.size() + datagram_overhead > datagram_bytes() || datagrams_.size() >= t_.settings.most_queued_datagrams ||
+      !datagrams_.push(pieces_, bytes)) {
     t_.events.add(event::datagram_frames_dropped);
     return false;
   }

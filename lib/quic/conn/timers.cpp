@@ -15,20 +15,33 @@ std::uint64_t connection::deadline_ns(std::uint64_t now_ns) const noexcept {
   at = std::min(at, idle_.deadline_ns(recovery_.pto_ns()));
   at = std::min(at, idle_.keep_alive_ns());
   if (!confirmed_) at = std::min(at, recovery::later(began_ns_, t_.settings.handshake_timeout_ns));
-  if (phase_ == phase::established) at = std::min(at, numbers_.acks.deadline_ns());
+  // What build() does at its time: when it was called since and did not, something else has to happen first (room in
+  // the window, bytes from an unproven address), and no timer helps.
+  const auto build_at = [&](std::uint64_t due_ns) {
+    if (due_ns > built_ns_) at = std::min(at, due_ns);
+  };
+  build_at(retry_ns_);
+  if (phase_ == phase::established) build_at(numbers_.acks.deadline_ns());
   if (handshake_ != nullptr) {
-    if (handshake_->initial.can_write) at = std::min(at, handshake_->initial_numbers.acks.deadline_ns());
-    if (handshake_->handshake.can_write) at = std::min(at, handshake_->handshake_numbers.acks.deadline_ns());
+    if (handshake_->initial.can_write) build_at(handshake_->initial_numbers.acks.deadline_ns());
+    if (handshake_->handshake.can_write) build_at(handshake_->handshake_numbers.acks.deadline_ns());
     if (!is_server_ && confirmed_ && t_.settings.keep_tickets_ns != 0)
       at = std::min(at, recovery::later(established_ns_, t_.settings.keep_tickets_ns));
   }
-  at = std::min({at, previous_keys_until_ns_, mtu_.deadline_ns()});
-  for (const path_state& p : paths_) at = std::min(at, p.challenge.deadline_ns());
-  if (is_paced_) at = std::min(at, recovery_.next_send_ns());
+  at = std::min(at, previous_keys_until_ns_);
+  build_at(mtu_.deadline_ns());
+  for (const path_state& p : paths_) {
+    build_at(p.challenge.deadline_ns());
+    at = std::min(at, p.challenge.failure_ns());
+  }
+  if (is_paced_) build_at(recovery_.next_send_ns());
   return std::max(at, now_ns);
 }
 
-bool connection::is_amplification_limited() const noexcept { return is_server_ && active_path().amount.is_blocked(); }
+// Not a byte of use can be sent (RFC 9002 A.6).
+bool connection::is_amplification_limited() const noexcept {
+  return is_server_ && active_path().amount.budget_bytes() < least_packet_bytes;
+}
 
 void connection::on_time(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;

@@ -15,9 +15,9 @@ namespace {
 
 using recovery::packet_space;
 
-constexpr std::size_t least_packet_bytes = 64;  // below that nothing useful fits: header, number, tag
-constexpr unsigned few_tokens = 3;              // of a packet with stream data
-constexpr unsigned many_tokens = 16;            // of one with control frames
+constexpr std::uint64_t empty_pool_wait_ns = 10 * recovery::ms;  // until others have given something back
+constexpr unsigned few_tokens = 4;                               // of a packet with stream data
+constexpr unsigned many_tokens = 16;                             // of one with control frames
 
 constexpr std::size_t index_of(packet_space s) noexcept { return static_cast<std::size_t>(s); }
 
@@ -47,6 +47,7 @@ std::size_t connection::build(base::byte_span room, std::uint64_t now_ns, datagr
     if (const std::size_t size = build_mtu_probe(room, now_ns, out); size != 0) return size;
   }
   const std::size_t size = build_packets(room, now_ns, out);
+  if (size == 0) built_ns_ = now_ns;
   if (size == 0 && phase_ == phase::established && data_queue_.empty()) recovery_.on_app_limited();
   return size;
 }
@@ -92,6 +93,7 @@ std::size_t connection::datagram_bytes() const noexcept {
 std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept {
   const path::path_slot slot = migration_.active();
   path_state& p = paths_[slot.index];
+  if (!give_cid(p)) return 0;  // the peer took back all its IDs: until it gives another
   const std::uint64_t allowance = p.amount.budget_bytes();
   const std::size_t limit = static_cast<std::size_t>(
       std::min<std::uint64_t>({room.size(), datagram_bytes(), allowance, peer_.max_udp_payload}));
@@ -146,7 +148,12 @@ std::size_t connection::build_packet(draft_plan& plan) noexcept {
   const unsigned most_tokens =
       plan.space == packet_space::application && control_queue_.empty() && pending_ == 0 ? few_tokens : many_tokens;
   const bool has_record = recovery_.reserve(plan.space, most_tokens);
-  if (!has_record) t_.events.add(event::sent_pool_empty);
+  if (!has_record) {
+    t_.events.add(event::sent_pool_empty);
+    retry_ns_ = recovery::later(plan.now_ns, empty_pool_wait_ns);
+    // Padding is in flight and would have to be kept: no packet then that needs it.
+    if (plan.pads || plan.space == packet_space::initial) return 0;
+  }
   packet_draft draft(plan.out.subspan(h.size, plan.out.size() - h.size - crypto::aead_tag_size), most_tokens);
   const std::uint8_t probes = probes_[index_of(plan.space)];
   const bool ack_due = write_ack(plan, draft);
@@ -230,6 +237,7 @@ std::size_t connection::finish_packet(draft_plan& plan, const packet_header_plan
                                 .packet_number = number,
                                 .payload = parts};
   if (plan.space == packet_space::application && !plan.is_early) {
+    if (first_one_rtt_ == wire::no_packet_number) first_one_rtt_ = number;
     keys_->write->seal(t_.engine, request);
   } else {
     const level_keys& k = plan.is_early                         ? handshake_->early

@@ -213,6 +213,11 @@ bool connection::write_stream(packet_draft& draft, live_stream& s) noexcept {
 
 void connection::write_datagrams(packet_draft& draft) noexcept {
   while (!datagrams_.empty() && draft.has_place()) {
+    if (datagrams_.front().size() + datagram_overhead > datagram_bytes()) {  // the path has become smaller
+      t_.events.add(event::datagram_frames_dropped);
+      datagrams_.pop(pieces_);
+      continue;
+    }
     // Copied here: the queue lets go of the bytes before the packet is sealed.
     if (!draft.add(wire::datagram_frame{.data = datagrams_.front()},
                    {.kind = static_cast<std::uint8_t>(token_kind::datagram)}))

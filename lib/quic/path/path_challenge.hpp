@@ -68,6 +68,8 @@ class path_challenge {
   [[nodiscard]] std::uint64_t deadline_ns() const noexcept {
     return is_running() ? std::min(next_ns_, fails_ns_) : recovery::never_ns;
   }
+  // When the validation fails; never_ns when none runs.
+  [[nodiscard]] std::uint64_t failure_ns() const noexcept { return is_running() ? fails_ns_ : recovery::never_ns; }
   // True when the validation has failed now: once.
   [[nodiscard]] bool on_timeout(std::uint64_t now_ns) noexcept;
 
