@@ -32,8 +32,9 @@ inline base::endpoint sim_address(std::uint8_t host, std::uint16_t port) {
 
 struct link_model {
   std::uint64_t delay_ns = 10 * ms;
-  std::uint64_t jitter_ns = 0;  // reorders
-  double loss = 0;              // of datagrams
+  std::uint64_t jitter_ns = 0;      // reorders
+  double loss = 0;                  // of datagrams
+  unsigned most_lost_in_a_row = 0;  // 0: no matter
   double duplicate = 0;
   double corrupt = 0;                  // one byte
   std::uint64_t bytes_per_second = 0;  // 0: no limit
@@ -60,9 +61,10 @@ class node {
   std::uint64_t useless = 0;
 
   node(const quic::endpoint::endpoint_settings& settings, const quic::endpoint::endpoint_keys& keys,
-       std::size_t buffers = 20'000)
+       std::size_t buffers = 20'000, std::uint64_t now_ns = sim_start_ns)
       : engine(std::move(*crypto::engine::make())), pool(buffers, 2048 + 7000) {
-    auto made = quic::endpoint::quic_endpoint::make(settings, keys, engine, pool, sim_start_ns, sim_epoch_ns);
+    auto made = quic::endpoint::quic_endpoint::make(settings, keys, engine, pool, now_ns,
+                                                    sim_epoch_ns + static_cast<std::int64_t>(now_ns - sim_start_ns));
     EXPECT_TRUE(made) << made.error().what;
     endpoint = std::move(made.value());
   }
@@ -92,6 +94,9 @@ class network {
   std::uint64_t order_ = 0;
   std::mt19937_64 random_;
   std::array<std::uint64_t, 2> busy_until_ns_{};
+  std::array<unsigned, 2> lost_in_a_row_{};
+  quic::endpoint::endpoint_settings server_settings_;
+  quic::endpoint::endpoint_keys server_keys_;
 
   double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
@@ -100,15 +105,19 @@ class network {
   std::uint64_t now_ns = sim_start_ns;
   link_model up, down;  // from the client, from the server
   std::uint64_t sent[2] = {}, lost[2] = {};
+  std::uint64_t turns = 0;  // times that something happened
   // Sees each datagram as it leaves, and may change it; false: it is lost.
   std::function<bool(seen_datagram&)> passing;
   // What the server sees as the client's address: NAT.
   base::endpoint client_outside = sim_address(2, 40'000);
   base::endpoint client_inside = sim_address(2, 40'000);
+  base::endpoint other_client;                          // a second address of the client's
+  base::endpoint server_address = sim_address(1, 443);  // what it connects to
+  base::endpoint other_server;                          // a second address of the server's
 
   network(const quic::endpoint::endpoint_settings& c, const quic::endpoint::endpoint_settings& s,
           std::uint64_t seed = 1)
-      : random_(seed) {
+      : random_(seed), server_settings_(s) {
     quic::endpoint::endpoint_keys keys;
     keys.cid[0] = 1;
     keys.reset[0] = 2;
@@ -117,7 +126,13 @@ class network {
     keys.cid[0] = 4;
     keys.reset[0] = 5;
     keys.token[0] = 6;
+    server_keys_ = keys;
     server = std::make_unique<node>(s, keys);
+  }
+  // The server is started again, with the same keys and without any memory.
+  void forget_server() {
+    server.reset();
+    server = std::make_unique<node>(server_settings_, server_keys_, 20'000, now_ns);
   }
   ~network() {
     for (node* n : {client.get(), server.get()}) {
@@ -132,7 +147,7 @@ class network {
     events_ = {};
   }
 
-  [[nodiscard]] quic::path::path_address client_path() const { return {client_inside, sim_address(1, 443)}; }
+  [[nodiscard]] quic::path::path_address client_path() const { return {client_inside, server_address}; }
 
   void send(const base::byte_view bytes, const quic::conn::datagram_out& out, bool from_client) {
     seen_datagram d;
@@ -141,23 +156,26 @@ class network {
     d.bytes.assign(bytes.begin(), bytes.end());
     d.ecn = out.ect0 ? quic::wire::ecn_mark::ect0 : quic::wire::ecn_mark::not_ect;
     if (from_client) {
-      d.address = {sim_address(1, 443), out.address.local == client_inside ? client_outside : out.address.local};
+      if (out.address.remote != server_address && out.address.remote != other_server) return;
+      d.address = {out.address.remote, out.address.local == client_inside ? client_outside : out.address.local};
     } else {
       if (out.address.remote != client_outside && out.address.remote != other_client) {
         ++lost[1];  // nobody lives there any more
         return;
       }
-      d.address = {out.address.remote == client_outside ? client_inside : out.address.remote, sim_address(1, 443)};
+      d.address = {out.address.remote == client_outside ? client_inside : out.address.remote, out.address.local};
     }
     deliver(std::move(d));
   }
-  base::endpoint other_client;  // a second address that leads to the client
 
   void deliver(seen_datagram d) {
     const bool from_client = d.from_client;
     link_model& l = from_client ? up : down;
     ++sent[from_client ? 0 : 1];
-    if ((passing && !passing(d)) || l.is_down || d.bytes.size() > l.most_bytes || chance() < l.loss) {
+    unsigned& row = lost_in_a_row_[from_client ? 0 : 1];
+    const bool unlucky = chance() < l.loss && (l.most_lost_in_a_row == 0 || row < l.most_lost_in_a_row);
+    row = unlucky ? row + 1 : 0;
+    if ((passing && !passing(d)) || l.is_down || d.bytes.size() > l.most_bytes || unlucky) {
       ++lost[from_client ? 0 : 1];
       return;
     }
@@ -207,6 +225,7 @@ class network {
         return done();
       }
       now_ns = std::max(now_ns, next);
+      ++turns;
       while (!events_.empty() && events_.top().at_ns <= now_ns) {
         const seen_datagram d = events_.top().what;
         events_.pop();

@@ -20,7 +20,10 @@ struct sim_options {
   quic::endpoint::endpoint_settings client, server;
   tls::algorithms client_algorithms, server_algorithms;
   bool early_data = false;
+  std::string ticket_context = "1";
   std::uint64_t seed = 1;
+  const tls::pem_pair* pem = nullptr;  // of the server; nullptr: a small one
+  tls::key_log_sink key_log;           // of the client
   sim_options() {
     client.connections = server.connections = 64;
     client.handshakes = server.handshakes = 64;
@@ -47,13 +50,14 @@ class sim_pair {
   std::shared_ptr<const tls::server_context> server_tls;
   std::shared_ptr<const tls::client_context> client_tls;
   network net;
+  std::string server_name = "example.test";
   quic::conn::connection* connection = nullptr;  // the client's newest; dangles once it has ended
 
   explicit sim_pair(const sim_options& o = {}) : net(o.client, o.server, o.seed) {
     server_app.is_server = true;
     tls::server_settings s;
-    s.credentials = tls::server_credentials::make({&sim_pem(), 1}).value();
-    s.protocols = {{"hq-interop", "1"}};
+    s.credentials = tls::server_credentials::make({o.pem != nullptr ? o.pem : &sim_pem(), 1}).value();
+    s.protocols = {{"hq-interop", o.ticket_context}};
     s.ticket_secret = std::string(32, 's');
     s.offered = o.server_algorithms;
     if (o.early_data)
@@ -63,6 +67,7 @@ class sim_pair {
     c.trust = tls::client_trust::anybody().value();
     c.protocols = {"hq-interop"};
     c.offered = o.client_algorithms;
+    c.key_log = o.key_log;
     client_tls = tls::client_context::make(std::move(c)).value();
     net.server->endpoint->serve(server_tls);
     EXPECT_TRUE(net.server->endpoint->add_application("hq-interop", server_app));
@@ -73,7 +78,7 @@ class sim_pair {
     quic::endpoint::client_request r;
     r.address = net.client_path();
     r.version = v;
-    r.server_name = "example.test";
+    r.server_name = server_name;
     r.protocol = &client_app;
     r.context = client_tls;
     if (remembering) {

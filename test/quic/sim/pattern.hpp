@@ -15,19 +15,29 @@ inline std::uint8_t pattern_at(std::uint64_t offset) {
   return static_cast<std::uint8_t>((offset * 131 + (offset >> 8) * 17 + (offset >> 16)) & 0xff);
 }
 
-// Bytes by their place, made when they are asked for.
+// Bytes by their place; the pattern begins anew after 16 MiB.
 class pattern_source final : public quic::conn::send_source {
-  std::array<std::vector<std::uint8_t>, 1> made_;
+  static constexpr std::size_t period = std::size_t{1} << 24;
+  static base::byte_view all() {
+    static const std::vector<std::uint8_t> made = [] {
+      std::vector<std::uint8_t> bytes(period);
+      for (std::size_t i = 0; i < period; ++i) bytes[i] = pattern_at(i);
+      return bytes;
+    }();
+    return made;
+  }
 
  public:
   std::uint64_t released_below = 0;
   unsigned borrow(std::uint64_t offset, std::size_t size,
                   std::span<base::byte_view, quic::conn::most_source_parts> parts) noexcept override {
     EXPECT_GE(offset, released_below == UINT64_MAX ? 0 : released_below) << "bytes that were given up are asked for";
-    made_[0].resize(size);
-    for (std::size_t i = 0; i < size; ++i) made_[0][i] = pattern_at(offset + i);
-    parts[0] = made_[0];
-    return 1;
+    const std::size_t at = offset % period;
+    const std::size_t first = std::min(size, period - at);
+    parts[0] = all().subspan(at, first);
+    if (first == size) return 1;
+    parts[1] = all().first(size - first);
+    return 2;
   }
   void released(std::uint64_t below) noexcept override { released_below = below; }
 };
@@ -104,7 +114,9 @@ class pattern_application : public quic::conn::application {
     last = &c;
     auto x = std::make_unique<exchange>();
     s.user = x.get();
-    streams[s.id.value()] = std::move(x);
+    std::uint64_t key = s.id.value();
+    while (streams.contains(key)) key += std::uint64_t{1} << 32;  // of another connection
+    streams[key] = std::move(x);
   }
   void on_readable(connection& c, live_stream& s) noexcept override {
     auto& x = *static_cast<exchange*>(s.user);
