@@ -101,10 +101,8 @@ unsigned connection::on_datagrams(std::span<datagram_in> burst, std::uint64_t no
 // Long headers in front, at most one short one at the end. True: something in it was of use.
 bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_counters& drops) noexcept {
   bytes_in_ += d.bytes.size();
-  if (close_.phase() == close_phase::draining || phase_ == phase::ended) {
-    drops.add(drop_reason::quic_no_connection);
-    return false;
-  }
+  // RFC 9000 10.2: what still comes for a connection that is over is expected, and says nothing.
+  if (close_.phase() == close_phase::draining || phase_ == phase::ended) return true;
   if (const auto slot = migration_.find(d.address)) paths_[slot->index].amount.on_received(d.bytes.size());
   arrival a{.datagram = d, .now_ns = now_ns};
   base::byte_span rest = d.bytes;
@@ -123,6 +121,7 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
     rest = rest.subspan(size);
   }
   if (close_.phase() == close_phase::closing && close_.on_packet()) pending_ |= pending_close;
+  useful |= is_closing();
   if (!useful) drops.add(a.why);
   return useful;
 }
@@ -179,6 +178,10 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
     a.why = drop_reason::quic_junk;
     return false;
   }
+  // RFC 9001 4.9: keys that were there are gone for good, and what still comes under them says nothing new.
+  const bool was_discarded =
+      handshake_ == nullptr || (!keys->can_read && (confirmed_ || handshake_->handshake.can_read));
+  if (was_discarded && header.type != wire::packet_type::zero_rtt) return true;
   if (keys == nullptr || !keys->can_read || (header.type == wire::packet_type::zero_rtt && !is_server_)) {
     t_.events.add(event::undecryptable);
     a.why = drop_reason::quic_no_keys;
@@ -284,8 +287,10 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
     datagram_in& d = burst[i];
     if (const auto slot = migration_.find(d.address)) paths_[slot->index].amount.on_received(d.bytes.size());
     arrival a{.datagram = d, .now_ns = now_ns};
-    if (is_closing() || r.code != protect::open_errc::ok) [[unlikely]] {
-      if (!is_closing()) count_refusal(r.code, a);
+    if (is_closing()) [[unlikely]]
+      continue;  // one of those before it was the last that matters
+    if (r.code != protect::open_errc::ok) [[unlikely]] {
+      count_refusal(r.code, a);
       if (r.code == protect::open_errc::auth_failed && is_stateless_reset(d.bytes)) on_stateless_reset(now_ns);
       drops.add(a.why);
       ++useless;
