@@ -1,13 +1,17 @@
-// app/hq_report.hpp - what clients of hq-interop say of their bodies: text for people, members of the result.
+// app/hq_report.hpp - what hq-interop clients say of their run (`load --target hq://...`, `loopback --workload
+// quic-stream`): text for people, members of the result.
 //
 // Units    as the texts say; docs/json.md has those of the result.
 // Errors   hq_failure(): why the run is a failed one; empty when it is not.
-// Tests    test/app/loopback_test.py
+// Threads  control thread; the loads may be running. Tests  test/app/hq_report_test.cpp
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/result_json.hpp"
 #include "loadgen/hq_load.hpp"
@@ -15,21 +19,30 @@
 namespace millrace::app {
 
 struct hq_end {
-  loadgen::hq_settings asked;  // connections and requests of all generators together
-  loadgen::hq_figures did;     // added up
+  loadgen::hq_settings asked;                                   // connections and requests of all loads together
+  loadgen::hq_figures did;                                      // added up
+  std::vector<std::pair<std::string, std::uint64_t>> troubles;  // of QUIC, by kind ("quic_auth_failed"); no zeroes
+  std::optional<loadgen::hq_loss> last_loss;                    // why a connection was lost, the last one we know of
+  std::uint64_t handshake_heap_calls = 0;                       // what GnuTLS took
+  std::uint64_t unroutable = 0;                                 // datagrams that no route led anywhere; filled by
+  std::uint64_t unreachable = 0;                                // the role, as are those no neighbour answered for
   std::unique_ptr<stats::latency_histogram> latency = std::make_unique<stats::latency_histogram>();
 };
 
+// `asked`: what was wanted of all loads together.
 [[nodiscard]] hq_end gather(const loadgen::hq_settings& asked,
                             std::span<const std::unique_ptr<loadgen::hq_load>> loads);
 
+// A line of a period, from two readings.
 [[nodiscard]] std::string hq_period_text(double at_s, double period_s, const loadgen::hq_figures& before,
                                          const loadgen::hq_figures& now);
 // Several lines, each indented by two.
 [[nodiscard]] std::string hq_text(const hq_end& end);
+// After fill_result() of the packets: it completes heap_calls.
 void fill_hq_result(const hq_end& end, run_result& out);
 
-// Nothing was ever answered; a body was wrong or short; a connection was lost.
-[[nodiscard]] std::string hq_failure(const hq_end& end);
+// No connection came to be; a body was not what was asked for; nothing came whole; a connection was lost, unless that
+// is `forgiven`: a server may come and go, and the errors tell.
+[[nodiscard]] std::string hq_failure(const hq_end& end, bool forgiven = false);
 
 }  // namespace millrace::app

@@ -76,6 +76,7 @@ void write_rate(json::writer& out, const rate_figures& rate) {
   figure(out, "messages_per_s", rate.messages_per_s);
   figure(out, "requests_per_s", rate.requests_per_s);
   figure(out, "goodput_gbps", rate.goodput_gbps);
+  figure(out, "handshakes_per_s", rate.handshakes_per_s);
   out.end_object();
 }
 
@@ -88,6 +89,17 @@ void write_latency(json::writer& out, const std::optional<latency_figures>& late
   out.member("p99", latency->p99);
   out.member("p999", latency->p999);
   out.member("max", latency->max);
+  out.end_object();
+}
+
+void write_handshakes(json::writer& out, const std::optional<handshake_figures>& handshakes) {
+  if (!handshakes) return;
+  out.key("handshakes");
+  out.begin_object();
+  out.member("begun", handshakes->begun);
+  out.member("completed", handshakes->completed);
+  out.member("resumed", handshakes->resumed);
+  out.member("early_data", handshakes->early_data);
   out.end_object();
 }
 
@@ -206,6 +218,7 @@ void write_result(const run_result& result, json::writer& out) {
   write_traffic(out, "tx", result.tx);
   write_rate(out, result.rate);
   write_latency(out, result.latency_ns);
+  write_handshakes(out, result.handshakes);
   write_counts(out, result);
   write_conservation(out, result.conservation);
   write_stages(out, result);

@@ -77,6 +77,14 @@ struct rate_figures {  // over duration_s; only what applies to the role
   std::optional<double> messages_per_s;
   std::optional<double> requests_per_s;
   std::optional<double> goodput_gbps;
+  std::optional<double> handshakes_per_s;
+};
+
+struct handshake_figures {  // of QUIC connections that a client began
+  std::uint64_t begun = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t resumed = 0;     // of those, by a ticket
+  std::uint64_t early_data = 0;  // of those, with 0-RTT accepted
 };
 
 struct latency_figures {
@@ -128,6 +136,7 @@ struct run_result {
   traffic_count tx;
   rate_figures rate;
   std::optional<latency_figures> latency_ns;
+  std::optional<handshake_figures> handshakes;
   std::vector<std::pair<std::string, std::uint64_t>> errors;    // by kind; zeroes are left out
   std::array<std::uint64_t, stats::drop_reason_count> drops{};  // by reason; zeroes are left out
   conservation_count conservation;

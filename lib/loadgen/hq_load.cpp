@@ -15,13 +15,12 @@ using base::failure;
 using quic::conn::connection;
 using quic::conn::live_stream;
 
-constexpr std::uint64_t look_ns = 1'000'000;     // how often connections are looked after
-constexpr std::uint64_t retry_ns = 200'000'000;  // between attempts to connect
+constexpr std::uint64_t look_ns = 1'000'000;            // how often connections are looked after
+constexpr std::uint64_t retry_ns = 200'000'000;         // between attempts to connect
+constexpr std::uint64_t stop_drain_ns = 1'000'000'000;  // once told to stop, for what is in flight
 constexpr std::size_t session_room = 16'384;
 constexpr std::size_t token_room = 1'024;
 constexpr std::size_t checked_bytes = 16;  // of each piece
-
-failure unusable(std::string what) { return {std::move(what), "", true}; }
 
 std::int64_t wall_now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -29,37 +28,6 @@ std::int64_t wall_now_ns() {
 }
 
 }  // namespace
-
-base::outcome check(const hq_settings& s) {
-  if (s.target.address.family == base::ip_family::none || s.target.port == 0)
-    return unusable("the target needs an address and a port");
-  if (s.connections == 0 || s.first_port == 0 || s.first_port + s.connections - 1u > UINT16_MAX)
-    return unusable("there are not as many local ports from " + std::to_string(s.first_port) + " on as connections");
-  if (s.window == 0) return unusable("a connection that asks for nothing cannot be");
-  if (s.path.empty() || s.path[0] != '/' || s.path.size() > 512 || s.path.find_first_of(" \r\n") != std::string::npos)
-    return unusable("a path begins with / and has up to 512 characters, without spaces");
-  if (!s.tls) return unusable("there is no TLS context");
-  return base::done{};
-}
-
-hq_figures& hq_figures::operator+=(const hq_figures& more) noexcept {
-  answered = answered || more.answered;
-  connections += more.connections;
-  established += more.established;
-  resumed += more.resumed;
-  early_accepted += more.early_accepted;
-  lost_connections += more.lost_connections;
-  begun += more.begun;
-  whole += more.whole;
-  short_bodies += more.short_bodies;
-  failed += more.failed;
-  wrong += more.wrong;
-  bytes += more.bytes;
-  in_flight += more.in_flight;
-  if (more.first_ns != 0) first_ns = first_ns == 0 ? more.first_ns : std::min(first_ns, more.first_ns);
-  last_ns = std::max(last_ns, more.last_ns);
-  return *this;
-}
 
 base::result<std::unique_ptr<hq_load>> hq_load::make(const hq_settings& settings, mem::packet_pool& pool) {
   if (auto sound = check(settings); !sound) return sound.error();
@@ -95,8 +63,11 @@ hq_load::~hq_load() {
 }
 
 base::outcome hq_load::open_on(pipeline::service_loop& loop) {
-  for (std::uint16_t i = 0; i < settings_.connections; ++i)
-    if (auto opened = loop.open(static_cast<std::uint16_t>(settings_.first_port + i), *this); !opened) return opened;
+  for (std::uint32_t k = 0; k < settings_.ports_each(); ++k) {
+    const std::uint32_t first = settings_.first_port + k * settings_.step();
+    for (std::uint32_t i = 0; i < settings_.connections; ++i)
+      if (auto opened = loop.open(static_cast<std::uint16_t>(first + i), *this); !opened) return opened;
+  }
   return base::done{};
 }
 
@@ -118,6 +89,7 @@ void hq_load::on_time(pipeline::service_turn& turn) noexcept {
 void hq_load::on_stop(pipeline::service_turn& turn) noexcept {
   now_ns_ = turn.now_ns;
   end_ns_ = now_ns_;
+  drain_until_ns_ = std::min(drain_until_ns_, now_ns_ + stop_drain_ns);
   next_look_ns_ = now_ns_;
   step(turn);
 }
@@ -134,17 +106,23 @@ void hq_load::step(pipeline::service_turn& turn) noexcept {
     case phases::running:
       if (!may_begin() || (phase() == phases::waiting && now_ns_ >= patience_until_ns_)) {
         enter(phases::draining);
+        drain_until_ns_ = std::min(drain_until_ns_, now_ns_ + settings_.patience_ns);
         break;
       }
-      for (caller& who : callers_)
-        if (who.connection == nullptr && now_ns_ >= who.next_try_ns) connect(who, turn);
+      for (caller& who : callers_) {
+        if (who.connection == nullptr) {
+          if (now_ns_ >= who.next_try_ns) connect(who, turn);
+        } else if (settings_.migrate_every_ns != 0 && now_ns_ >= who.next_move_ns) {
+          move_on(who);
+        }
+      }
       break;
     case phases::draining:
     case phases::closing:
     case phases::finished:
       break;
   }
-  if (phase() == phases::draining && (in_flight_ == 0 || count_.answered.get() == 0)) {
+  if (phase() == phases::draining && (in_flight_ == 0 || count_.answered.get() == 0 || now_ns_ >= drain_until_ns_)) {
     enter(phases::closing);
     for (caller& who : callers_) {
       if (who.connection == nullptr) continue;
@@ -160,15 +138,15 @@ void hq_load::step(pipeline::service_turn& turn) noexcept {
 
 void hq_load::connect(caller& who, pipeline::service_turn& turn) noexcept {
   who.next_try_ns = now_ns_ + retry_ns;
-  quic::endpoint::client_request r;
-  if (settings_.source.family != base::ip_family::none) {
-    r.address.local.address = settings_.source;
-  } else {
+  source_ = settings_.source;
+  if (source_.family == base::ip_family::none) {
     const net::local_address* ours = turn.outputs[settings_.interface]->host().source_for(settings_.target.address);
     if (ours == nullptr) return;  // no address yet
-    r.address.local.address = ours->ip;
+    source_ = ours->ip;
   }
-  r.address.local.port = static_cast<std::uint16_t>(settings_.first_port + who.which);
+  who.moves = 0;
+  quic::endpoint::client_request r;
+  r.address.local = local_of(who);
   r.address.remote = settings_.target;
   r.interface = settings_.interface;
   r.version = settings_.version;
@@ -181,29 +159,49 @@ void hq_load::connect(caller& who, pipeline::service_turn& turn) noexcept {
   r.protocol = this;
   r.context = settings_.tls;
   connection* c = endpoint_->connect(r, now_ns_);
-  if (c == nullptr) return;
+  if (c == nullptr) {  // every place is taken, by closed connections that are still remembered
+    who.next_try_ns = now_ns_ + look_ns;
+    return;
+  }
   who.connection = c;
   who.begun = who.in_flight = who.bytes = 0;
+  who.next_move_ns = UINT64_MAX;
   who.closing = false;
   c->user = &who;
   ++open_;
   count_.connections.add(1);
+  ask(who);  // as 0-RTT, where the session allows any; else there is no stream yet
   endpoint_->touch(*c);
 }
 
-void hq_load::on_early(connection& c) noexcept {
-  if (c.user != nullptr) ask(*static_cast<caller*>(c.user));
+base::endpoint hq_load::local_of(const caller& who) const noexcept {
+  const unsigned port = settings_.first_port + who.which + who.moves % settings_.ports_each() * settings_.step();
+  return {source_, static_cast<std::uint16_t>(port)};
+}
+
+// RFC 9000 9: from another port, without a word before.
+void hq_load::move_on(caller& who) noexcept {
+  connection& c = *who.connection;
+  who.next_move_ns = now_ns_ + look_ns;  // not confirmed yet, or no connection ID is at hand
+  ++who.moves;
+  if (c.migrate({local_of(who), settings_.target}, settings_.interface, now_ns_))
+    who.next_move_ns = now_ns_ + settings_.migrate_every_ns;
+  else
+    --who.moves;
+  endpoint_->touch(c);
 }
 
 void hq_load::on_established(connection& c) noexcept {
   count_.established.add(1);
+  caller& who = *static_cast<caller*>(c.user);
+  if (settings_.migrate_every_ns != 0) who.next_move_ns = now_ns_ + settings_.migrate_every_ns;
   if (count_.answered.get() == 0) {
     count_.answered.set(1);
     count_.first_ns.set(now_ns_);
     if (settings_.duration_ns != 0) end_ns_ = std::min(end_ns_, now_ns_ + settings_.duration_ns);
     enter(phases::running);
   }
-  ask(*static_cast<caller*>(c.user));
+  ask(who);
 }
 
 void hq_load::ask(caller& who) noexcept {
@@ -296,12 +294,21 @@ void hq_load::on_stream_closed(connection& c, live_stream& s) noexcept {
   ask(who);
 }
 
-void hq_load::on_closed(connection& c, const quic::conn::connection_end&) noexcept {
+void hq_load::on_closed(connection& c, const quic::conn::connection_end& end) noexcept {
   if (c.user == nullptr) return;
   caller& who = *static_cast<caller*>(c.user);
-  if (!who.closing) count_.lost_connections.add(1);
+  bool soon = who.closing;
+  if (end.reason == quic::conn::end_reason::version_negotiation && end.code != 0 && end.code != settings_.version) {
+    settings_.version = static_cast<quic::wire::version_number>(end.code);
+    soon = true;
+  } else if (!who.closing) {
+    count_.lost_connections.add(1);
+    count_.loss_code.set(end.code);
+    count_.loss_text.set(reinterpret_cast<std::uintptr_t>(c.close_text()));
+    count_.loss_reason.set(2 * static_cast<std::uint64_t>(end.reason) + (end.from_application ? 2 : 1));
+  }
   who.connection = nullptr;
-  who.next_try_ns = who.closing ? now_ns_ : now_ns_ + retry_ns;
+  who.next_try_ns = soon ? now_ns_ : now_ns_ + retry_ns;
   next_look_ns_ = std::min(next_look_ns_, now_ns_);
   --open_;
 }
@@ -332,9 +339,22 @@ hq_figures hq_load::figures() const noexcept {
   f.wrong = count_.wrong.get();
   f.bytes = count_.bytes.get();
   f.in_flight = count_.in_flight.get();
+  f.key_updates = endpoint_->events().get(quic::conn::event::key_updates);
+  f.migrations = endpoint_->events().get(quic::conn::event::migrations);
   f.first_ns = count_.first_ns.get();
   f.last_ns = count_.last_ns.get();
   return f;
+}
+
+std::optional<hq_loss> hq_load::last_loss() const noexcept {
+  const std::uint64_t reason = count_.loss_reason.get();
+  if (reason == 0) return std::nullopt;
+  hq_loss loss;
+  loss.end.reason = static_cast<quic::conn::end_reason>((reason - 1) / 2);
+  loss.end.from_application = (reason - 1) % 2 != 0;
+  loss.end.code = count_.loss_code.get();
+  loss.text = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(count_.loss_text.get()));
+  return loss;
 }
 
 }  // namespace millrace::loadgen

@@ -51,8 +51,9 @@ run_result full() {
   r.duration_s = 5.000001;
   r.rx = {100, 6400};
   r.tx = {90, 5760};
-  r.rate = {12.5, 9.75, 1000.0, 10.0, 8.5};
+  r.rate = {12.5, 9.75, 1000.0, 10.0, 8.5, 7.25};
   r.latency_ns = latency_figures{10, 20, 30, 40, std::numeric_limits<std::uint64_t>::max()};
+  r.handshakes = handshake_figures{9, 8, 7, 6};
   r.add_error("timeout", 3);
   r.add_error("reset", 0);
   r.add_error("timeout", 2);
@@ -75,8 +76,8 @@ TEST(result_json, writes_every_member_in_the_order_of_its_page) {
           R"("hugepages":true},"role":"fwd","workload":{"mode":"parse","burst":32,"delta":-5,"duration_s":2.5,)"
           R"("record_core_cycles":true,"traffic":["quic","srmp"]},"duration_s":5.000001,)"
           R"("rx":{"packets":100,"bytes":6400},"tx":{"packets":90,"bytes":5760},"rate":{"mpps":12.5,"gbps":9.75,)"
-          R"("messages_per_s":1000,"requests_per_s":10,"goodput_gbps":8.5},"latency_ns":{"p50":10,"p90":20,"p99":30,)"
-          R"("p999":40,"max":18446744073709551615},"errors":{"timeout":5},"drops":{"quic_junk":1,"srmp_truncated":9},)"
+          R"("messages_per_s":1000,"requests_per_s":10,"goodput_gbps":8.5,"handshakes_per_s":7.25},"latency_ns":{"p50":10,"p90":20,"p99":30,)"
+          R"("p999":40,"max":18446744073709551615},"handshakes":{"begun":9,"completed":8,"resumed":7,"early_data":6},"errors":{"timeout":5},"drops":{"quic_junk":1,"srmp_truncated":9},)"
           R"("conservation":{"rx":100,"originated":5,"tx":90,"delivered":3,"held":2,"dropped":10,"holds":true},)"
           R"("cycles_per_packet":{"rx":20.25,"parse":110},"lcores":[{"id":1,"busy_percent":99.5,"mpps":12.5,"cpu_percent":97.25},)"
           R"({"id":2,"busy_percent":0,"mpps":0}],"mempools":[{"name":"packets-0","size":8191,"in_use":2,)"
