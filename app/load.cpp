@@ -12,6 +12,7 @@
 
 #include "app/build_info.hpp"
 #include "app/fwd_report.hpp"
+#include "app/load_hq.hpp"
 #include "app/load_options.hpp"
 #include "app/load_report.hpp"
 #include "app/role.hpp"
@@ -53,15 +54,28 @@ struct load_run {
   std::optional<mem::packet_pool> pool;
   std::optional<port::port> port;
   std::vector<std::unique_ptr<loadgen::srmp_load>> loads;  // one a lcore, behind the loops that call them
+  std::unique_ptr<hq_clients> bodies;                      // or these
   std::vector<std::unique_ptr<pipeline::service_loop>> loops;
   std::vector<generator_lcore> lcores;
   bool own_lcores = false;
   std::atomic<bool> stop{false};
 
+  [[nodiscard]] bool is_hq() const { return options.scheme == load_scheme::hq; }
   [[nodiscard]] bool is_done() const {
+    if (bodies != nullptr) return bodies->is_done();
     return std::all_of(loads.begin(), loads.end(), [](const auto& one) { return one->is_done(); });
   }
 };
+
+// How many lcores find something to do. Replies to a QUIC connection have to come to the lcore that has its keys, and
+// which queue a network port chooses for them is not ours to say.
+std::size_t most_workers(const load_run& run, const port::port_facts& facts) {
+  const std::size_t most = std::min<std::size_t>({facts.max_rxq, facts.max_txq, run.options.asked.connections});
+  if (!run.is_hq()) return most;
+  if (!facts.is_software_ring()) return 1;
+  const std::uint64_t requests = run.options.asked.requests;
+  return requests == 0 ? most : std::min<std::size_t>(most, requests);
+}
 
 // One queue a worker lcore, as far as there are queues and connections.
 outcome open_port(load_run& run, const env::eal& eal) {
@@ -73,7 +87,7 @@ outcome open_port(load_run& run, const env::eal& eal) {
                  facts.name.c_str());
   std::vector<unsigned> workers = eal.worker_lcores();
   run.own_lcores = !workers.empty();
-  const std::size_t most = std::min<std::size_t>({facts.max_rxq, facts.max_txq, run.options.asked.connections});
+  const std::size_t most = most_workers(run, facts);
   if (workers.size() > most) {
     std::fprintf(stderr, "warning: %zu of %zu worker lcores have nothing to do\n", workers.size() - most,
                  workers.size());
@@ -117,6 +131,15 @@ loadgen::load_settings share_of(const load_run& run, std::size_t i) {
   return s;
 }
 
+// The generator of lcore `i`, on its loop.
+outcome add_generator(load_run& run, std::size_t i, pipeline::service_loop& loop) {
+  if (run.is_hq()) return run.bodies->add(i, run.lcores.size(), *run.pool, loop);
+  auto load = loadgen::srmp_load::make(share_of(run, i));
+  if (!load) return load.error();
+  run.loads.push_back(std::move(load.value()));
+  return run.loads.back()->open_on(loop);
+}
+
 outcome make_loops(load_run& run) {
   net::host_config host = run.options.host;
   const port::port_plan& plan = run.port->plan();
@@ -134,13 +157,10 @@ outcome make_loops(load_run& run) {
     const auto queue = static_cast<std::uint16_t>(i);
     host.instance = queue;
     const pipeline::loop_interface at{.port = run.port->id(), .rx_queue = queue, .tx_queue = queue, .host = host};
-    auto load = loadgen::srmp_load::make(share_of(run, i));
-    if (!load) return load.error();
-    run.loads.push_back(std::move(load.value()));
     auto loop = pipeline::service_loop::make(how, {&at, 1}, *run.pool);
     if (!loop) return loop.error();
     run.loops.push_back(std::move(loop.value()));
-    if (auto opened = run.loads.back()->open_on(*run.loops.back()); !opened) return opened;
+    if (auto added = add_generator(run, i, *run.loops.back()); !added) return added;
     run.lcores[i].loop = run.loops.back().get();
     run.lcores[i].stop = &run.stop;
     all.push_back(run.loops.back().get());
@@ -180,12 +200,26 @@ void turn(load_run& run) {
   loop.slice();
 }
 
-void print_period(load_run& run, double now, double& printed, loadgen::load_figures& before) {
-  const load_end reading = gather(run.options.asked, run.loads);
-  std::fputs(load_period_text(now, now - printed, before, reading.did).c_str(), run.people);
+struct readings {  // of the last period
+  double at_s = 0;
+  loadgen::load_figures messages;
+  loadgen::hq_figures bodies;
+};
+
+void print_period(load_run& run, double now, readings& last) {
+  std::string text;
+  if (run.is_hq()) {
+    const hq_end reading = run.bodies->gather();
+    text = hq_period_text(now, now - last.at_s, last.bodies, reading.did);
+    last.bodies = reading.did;
+  } else {
+    const load_end reading = gather(run.options.asked, run.loads);
+    text = load_period_text(now, now - last.at_s, last.messages, reading.did);
+    last.messages = reading.did;
+  }
+  std::fputs(text.c_str(), run.people);
   std::fflush(run.people);
-  before = reading.did;
-  printed = now;
+  last.at_s = now;
 }
 
 // Until the generators are done or a signal came. Answers the seconds it took.
@@ -201,8 +235,7 @@ base::result<double> measure(load_run& run) {
     stop(run, cpu_ns);
     return started.error();
   }
-  double printed = 0;
-  loadgen::load_figures before;
+  readings last;
   while (!stop_requested() && !run.is_done()) {
     if (run.own_lcores) {
       std::this_thread::sleep_for(control_pause);
@@ -210,12 +243,15 @@ base::result<double> measure(load_run& run) {
     } else {
       turn(run);
     }
-    if (const double now = seconds_since(begin); period > 0 && now - printed >= period)
-      print_period(run, now, printed, before);
+    if (run.is_hq()) run.bodies->write_key_log();
+    if (const double now = seconds_since(begin); period > 0 && now - last.at_s >= period) print_period(run, now, last);
   }
   run.pool->sample();
   stop(run, cpu_ns);
-  return seconds_since(begin);
+  const double seconds = seconds_since(begin);
+  if (run.is_hq() && !run.bodies->write_key_log())
+    std::fputs("warning: the key log took less than there was to write\n", stderr);
+  return seconds;
 }
 
 // Takes the run apart and counts what is left.
@@ -229,63 +265,94 @@ fwd_end finish(load_run& run, double seconds) {
   end.driver_errors = driver_errors(*run.port);
   end.ports.push_back({run.port->facts().name, run.port->stats()});
   run.loops.clear();
+  run.bodies.reset();  // connections may hold packets
   run.port.reset();
   const std::uint32_t in_use = run.pool->sample();
   end.pool = {run.pool->name(), run.pool->size(), in_use, run.pool->high_water(), run.pool->refused()};
   return end;
 }
 
-int conclude(load_run& run, const fwd_end& packets, const load_end& messages, bool hugepages) {
+// What the generators did, of one kind or the other.
+struct load_ends {
+  load_end messages;
+  hq_end bodies;
+};
+
+std::string failure_of(const load_run& run, const fwd_end& packets, load_ends& did) {
+  const std::uint64_t unroutable = packets.total.dropped(stats::drop_reason::no_route);
+  if (!run.is_hq()) return load_failure(did.messages, unroutable);
+  did.bodies.unroutable = unroutable;
+  did.bodies.unreachable = packets.total.dropped(stats::drop_reason::neighbour_unreachable);
+  return hq_failure(did.bodies, true);
+}
+
+int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepages) {
   const std::string title =
-      "load on " + to_text(run.options.asked.target) + " over " + run.plan.ports.front().facts.name;
-  std::fputs((title + "\n" + load_text(messages)).c_str(), run.people);
+      "load on " + to_text(run.options.asked.target) + " over " + run.plan.ports.front().facts.name + "\n";
+  std::fputs((title + (run.is_hq() ? hq_text(did.bodies) : load_text(did.messages))).c_str(), run.people);
   std::fputs(summary_text("packets", packets).c_str(), run.people);
   if (run.json) {
     run_result result;
     result.role = "load";
     result.build = build_info(hugepages);
-    add_load_workload(run.options.asked, result.workload);
+    if (run.is_hq())
+      add_hq_workload(run.options.hq, result.workload);
+    else
+      add_load_workload(run.options.asked, result.workload);
     result.workload.add("idle", to_string(run.options.common.idle));
     result.workload.add("burst", run.options.burst_pkts);
     result.workload.add("mtu", run.options.host.mtu);
     fill_result(packets, result);
-    fill_load_result(messages, result);
+    if (run.is_hq())
+      fill_hq_result(did.bodies, result);
+    else
+      fill_load_result(did.messages, result);
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(packets); !broken.empty()) return report({broken, "", false});
-  const std::uint64_t unroutable = packets.total.dropped(stats::drop_reason::no_route);
-  if (const std::string failed = load_failure(messages, unroutable); !failed.empty() && !stop_requested())
+  if (const std::string failed = failure_of(run, packets, did); !failed.empty() && !stop_requested())
     return report({failed, "", false});
   return exit_done;
 }
 
-base::result<env::eal> start_environment(const invocation& call, const load_options& options) {
+base::result<env::eal> start_environment(const invocation& call, load_options& options) {
   if (call.eal_args.empty())
     return failure{"load: there is no port to send from", "millrace @af_packet -- load ... (docs/drivers.md)", true};
   eal_wish wish;
   wish.verbose = options.common.verbose;
   const unsigned workers = expected_lcores(call);
-  wish.memory_bytes =
+  if (options.scheme == load_scheme::hq) {
+    const hq_need need = expected_hq(options.hq.asked, std::max(workers, 2u) - 1);
+    options.plan.budget_pkts += need.packets;
+    wish.memory_bytes = need.memory_bytes;
+  }
+  wish.memory_bytes +=
       mem::estimated_bytes(port::expected_pool(1, workers, options.plan, port::largest_ring_frame(call.eal_args)));
   return start_eal(call, wish);
 }
 
 // With EAL running: from the port to the final figures. Everything made here is gone before EAL is.
-int generate(const load_options& options, const env::eal& eal, output_file json) {
+int generate(const load_options& options, const env::eal& eal, output_file json, std::unique_ptr<hq_clients> bodies) {
   load_run run;
   run.options = options;
   run.json = std::move(json);
   if (run.json.is_stdout()) run.people = stderr;
+  run.bodies = std::move(bodies);
   if (auto opened = open_port(run, eal); !opened) return report(opened.error());
   if (auto made = make_loops(run); !made) return report(made.error());
-  if (options.common.verbose) std::fputs(describe(run.plan).c_str(), run.people);
+  if (options.common.verbose) {
+    std::fputs(describe(run.plan).c_str(), run.people);
+    if (run.is_hq()) std::fputs((std::string(run.bodies->trust_text()) + "\n").c_str(), run.people);
+  }
   for (const std::string& warning : run.plan.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   const auto seconds = measure(run);
   if (!seconds) return report(seconds.error());
-  const load_end messages = gather(run.options.asked, run.loads);
+  load_ends did{.messages = gather(run.options.asked, run.loads), .bodies = {}};
+  if (run.is_hq()) did.bodies = run.bodies->gather();
   // Packets are told over the time that messages were measured in, without what came before the first answer.
-  const fwd_end packets = finish(run, messages.did.seconds() > 0 ? messages.did.seconds() : seconds.value());
-  return conclude(run, packets, messages, eal.hugepages());
+  const double measured = run.is_hq() ? did.bodies.did.seconds() : did.messages.did.seconds();
+  const fwd_end packets = finish(run, measured > 0 ? measured : seconds.value());
+  return conclude(run, packets, did, eal.hugepages());
 }
 
 }  // namespace
@@ -295,10 +362,16 @@ int run_load(const invocation& call) {
   if (const auto status = parse_load_options(call, options)) return *status;
   auto json = output_file::open("load: --json", options.common.json);
   if (!json) return report(json.error());
+  std::unique_ptr<hq_clients> bodies;
+  if (options.scheme == load_scheme::hq) {
+    auto made = hq_clients::make(options.hq);
+    if (!made) return report(made.error());
+    bodies = std::move(made.value());
+  }
   install_stop_signals();
   auto eal = start_environment(call, options);
   if (!eal) return report(eal.error());
-  return generate(options, eal.value(), std::move(json.value()));
+  return generate(options, eal.value(), std::move(json.value()), std::move(bodies));
 }
 
 }  // namespace millrace::app

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
 #include "app/config.hpp"
 #include "app/startup.hpp"
@@ -21,8 +20,12 @@ constexpr std::uint16_t default_connections = 8;
 constexpr std::uint16_t default_streams = 32;
 constexpr std::string_view ours_v4 = "198.18.0.2/24";
 constexpr std::string_view ours_v6 = "2001:db8:18::2/64";
-constexpr std::string_view later_schemes[] = {"h3", "hq", "srmp+tcp", "srmp+quic", "http", "ws"};
-constexpr std::string_view scheme = "srmp+udp";
+constexpr std::uint16_t default_hq_connections = 1;
+constexpr std::uint16_t default_hq_streams = 1;
+constexpr std::uint16_t max_hq_window = 4096;
+// What hq has no use for.
+constexpr std::string_view srmp_option_names[] = {"--rate",    "--size",    "--fill",
+                                                  "--one-way", "--timeout", "--first-generation"};
 
 // What the options' texts say, before the target's family is known.
 struct raw_options {
@@ -40,19 +43,10 @@ struct raw_options {
 
 failure unusable(std::string what, std::string hint = "") { return {std::move(what), std::move(hint), true}; }
 
-std::optional<unsigned> read_number(std::string_view text, unsigned most) {
-  unsigned value = 0;
-  const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (errc != std::errc{} || end != text.data() + text.size() || text.empty() || value > most) return std::nullopt;
-  return value;
-}
-
-base::result<load_target> refuse_target(const std::string& text, const std::string& why) {
-  return unusable("load: --target '" + text + "': " + why, "srmp+udp://ADDRESS:PORT, with /METHOD behind it for calls");
-}
-
 void add_target(CLI::App& options, raw_options& raw, load_options& out) {
-  options.add_option("target,--target", raw.target, "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD]; IPv6 in brackets")
+  options
+      .add_option("target,--target", raw.target,
+                  "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD], hq://ADDRESS:PORT/PATH; IPv6 in brackets")
       ->type_name("URL")
       ->required();
   options.add_option("--address", raw.address, "our address with its prefix length")
@@ -70,13 +64,13 @@ void add_work(CLI::App& options, raw_options& raw, load_options& out) {
   options.add_option("--connections", s.connections, "connections, each from a UDP port of its own")
       ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_connections))
       ->type_name("N")
-      ->capture_default_str();
+      ->default_str("8; of hq 1");
   options.add_option("--streams", s.window, "requests in flight of one connection")
-      ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_window))
+      ->check(CLI::Range(std::uint16_t{1}, max_hq_window))
       ->type_name("N")
-      ->capture_default_str();
+      ->default_str("32; of hq 1");
   add_rate(options, "--rate", s.rate, "messages a second over all connections (open loop); 0: as fast as it goes");
-  add_count(options, "--requests", s.requests, "messages in all; 0: until time is up");
+  add_count(options, "--requests", s.requests, "messages, or bodies of hq, in all; 0: until time is up");
   add_seconds(options, "--duration", raw.duration_s, "how long to send, from the first answer on; 0: until stopped")
       ->each([&raw](const std::string&) { raw.duration_given = true; });
   add_size(options, "--size", raw.size, "payload of a message: of Echo its arguments; other methods have none");
@@ -121,15 +115,24 @@ base::outcome settle_host(const raw_options& raw, load_options& out) {
   return base::done{};
 }
 
-base::outcome settle(const raw_options& raw, load_options& out) {
-  auto target = parse_load_target(raw.target);
-  if (!target) return target.error();
+// An option that the target has no use for.
+base::outcome check_uses(const CLI::App& options, load_scheme scheme) {
+  const auto unused =
+      scheme == load_scheme::hq ? std::span<const std::string_view>(srmp_option_names) : hq_option_names();
+  for (const std::string_view name : unused)
+    if (options.get_option(std::string(name))->count() != 0)
+      return unusable(
+          "load: " + std::string(name) + " means nothing to a target " + std::string(to_string(scheme)) + "://",
+          "leave it out");
+  return base::done{};
+}
+
+base::outcome settle_srmp(const raw_options& raw, const load_target& target, load_options& out) {
   loadgen::load_settings& s = out.asked;
-  s.target = target.value().where;
-  if (!target.value().method.empty()) s.method = target.value().method;
-  s.ask = target.value().method.empty() ? loadgen::load_ask::echo
-          : s.method == "Echo"          ? loadgen::load_ask::rpc_echo
-                                        : loadgen::load_ask::rpc_call;
+  if (!target.method.empty()) s.method = target.method;
+  s.ask = target.method.empty() ? loadgen::load_ask::echo
+          : s.method == "Echo"  ? loadgen::load_ask::rpc_echo
+                                : loadgen::load_ask::rpc_call;
   if (raw.one_way) {
     if (s.ask != loadgen::load_ask::echo)
       return unusable("load: --one-way sends raw messages, and --target names a method");
@@ -137,78 +140,73 @@ base::outcome settle(const raw_options& raw, load_options& out) {
   }
   if (raw.size > loadgen::max_load_size)
     return unusable("load: --size must be 0 to " + std::to_string(loadgen::max_load_size));
+  if (s.window > loadgen::max_load_window)
+    return unusable("load: --streams must be 1 to " + std::to_string(loadgen::max_load_window) + " of SRMP");
   s.size = static_cast<std::uint32_t>(raw.size);
+  if (raw.first_generation) s.peers = srmp::compatibility::first_generation();
+  if (auto sound = loadgen::check(s); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
+  return base::done{};
+}
+
+base::outcome settle_bodies(const CLI::App& options, const load_target& target, load_options& out) {
+  if (options.get_option("--connections")->count() == 0) out.asked.connections = default_hq_connections;
+  if (options.get_option("--streams")->count() == 0) out.asked.window = default_hq_streams;
+  loadgen::hq_settings& s = out.hq.asked;
+  s.target = out.asked.target;
+  s.source = out.asked.source;
+  s.first_port = out.asked.first_port;
+  s.connections = out.asked.connections;
+  s.window = out.asked.window;
+  s.requests = out.asked.requests;
+  s.duration_ns = out.asked.duration_ns;
+  s.patience_ns = out.asked.patience_ns;
+  s.path = target.path;
+  if (auto settled = settle_hq(out.host.mtu, out.hq); !settled) return settled;
+  if (auto sound = loadgen::check(s); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
+  return base::done{};
+}
+
+base::outcome settle(const CLI::App& options, const raw_options& raw, load_options& out) {
+  auto target = parse_load_target(raw.target);
+  if (!target) return target.error();
+  out.scheme = target.value().scheme;
+  if (auto used = check_uses(options, out.scheme); !used) return used;
+  loadgen::load_settings& s = out.asked;
+  s.target = target.value().where;
   // As many as were asked for take as long as they take.
   const double duration_s = s.requests != 0 && !raw.duration_given ? 0 : raw.duration_s;
   s.duration_ns = static_cast<std::uint64_t>(duration_s * 1e9);
   s.timeout_ns = static_cast<std::uint64_t>(raw.timeout_s * 1e9);
   s.patience_ns = static_cast<std::uint64_t>(raw.patience_s * 1e9);
-  if (raw.first_generation) s.peers = srmp::compatibility::first_generation();
   if (auto host = settle_host(raw, out); !host) return host;
   out.plan.burst_pkts = out.burst_pkts;
   out.plan.checksums = true;
   if (out.host.mtu != 1500) out.plan.mtu = out.host.mtu;
-  if (auto sound = loadgen::check(s); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
-  return base::done{};
+  return out.scheme == load_scheme::hq ? settle_bodies(options, target.value(), out)
+                                       : settle_srmp(raw, target.value(), out);
 }
 
 }  // namespace
-
-base::result<load_target> parse_load_target(const std::string& text) {
-  const std::size_t colon = text.find("://");
-  if (colon == std::string::npos) return refuse_target(text, "no scheme");
-  const std::string_view named = std::string_view(text).substr(0, colon);
-  if (named != scheme) {
-    const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
-    return refuse_target(text, later ? "the scheme '" + std::string(named) + "' is not there yet, only srmp+udp is"
-                                     : "the scheme '" + std::string(named) + "' is not known");
-  }
-  std::string_view rest = std::string_view(text).substr(colon + 3);
-  load_target out;
-  if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
-    out.method = rest.substr(slash + 1);
-    rest = rest.substr(0, slash);
-  }
-  std::string_view host = rest;
-  std::string_view port;
-  if (rest.starts_with('[')) {
-    const std::size_t end = rest.find(']');
-    if (end == std::string_view::npos) return refuse_target(text, "'[' without ']'");
-    host = rest.substr(1, end - 1);
-    port = rest.substr(end + 1);
-  } else if (const std::size_t at = rest.find(':'); at != std::string_view::npos) {
-    if (rest.find(':', at + 1) != std::string_view::npos)
-      return refuse_target(text, "an IPv6 address stands in brackets");
-    host = rest.substr(0, at);
-    port = rest.substr(at);
-  }
-  const auto address = ip_address::parse(host);
-  if (!address) return refuse_target(text, "'" + std::string(host) + "' is no IP address");
-  if ((address->family == ip_family::v6) != rest.starts_with('['))
-    return refuse_target(text, "brackets are for IPv6 addresses, and only for them");
-  out.where = {*address, default_srmp_port};
-  if (!port.empty()) {
-    const auto number = port.starts_with(':') ? read_number(port.substr(1), 65535) : std::nullopt;
-    if (!number || *number == 0) return refuse_target(text, "'" + std::string(port) + "' is no port");
-    out.where.port = static_cast<std::uint16_t>(*number);
-  }
-  return out;
-}
 
 std::optional<int> parse_load_options(const invocation& call, load_options& out) {
   raw_options raw;
   out.asked.connections = default_connections;
   out.asked.window = default_streams;
   CLI::App options(
-      "Ask an SRMP server over UDP, check every reply, and measure.\n\n"
+      "Ask a server, check every reply, and measure.\n\n"
+      "srmp+udp://: SRMP over UDP. "
       "Without a method raw frames are sent, which an echo answers (serve: [srmp] answer = \"echo\");\n"
-      "/Echo calls that method with JSON, /Api/All and others are called without arguments.");
+      "/Echo calls that method with JSON, /Api/All and others are called without arguments.\n\n"
+      "hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N size and content are checked, of other paths\n"
+      "only that they end. Whose server it is is checked with --ca or --pin; without them whoever answers is\n"
+      "believed.");
   add_target(options, raw, out);
   add_work(options, raw, out);
+  add_hq_options(options, out.hq);
   add_port(options, out);
   add_common_options(options, out.common);
   if (const auto status = parse_options(options, "load", call)) return status;
-  if (auto settled = settle(raw, out); !settled) return report(settled.error());
+  if (auto settled = settle(options, raw, out); !settled) return report(settled.error());
   return std::nullopt;
 }
 

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
+#include "app/load_hq_options.hpp"
+#include "app/load_target.hpp"
 #include "app/options.hpp"
 #include "loadgen/load_settings.hpp"
 #include "net/host_config.hpp"
@@ -15,17 +16,11 @@
 
 namespace millrace::app {
 
-struct load_target {
-  base::endpoint where;
-  std::string method;  // empty: raw frames
-};
-
-// "srmp+udp://HOST:PORT[/METHOD]"; HOST is an IPv4 address or an IPv6 one in brackets, PORT may be left out (5500).
-[[nodiscard]] base::result<load_target> parse_load_target(const std::string& text);
-
 struct load_options {
   common_options common;
-  loadgen::load_settings asked;  // of all generators together
+  load_scheme scheme = load_scheme::srmp_udp;
+  loadgen::load_settings asked;  // of all generators together; of hq what all schemes share
+  load_hq_options hq;            // where the scheme is hq
   net::host_config host;         // our side: address, route, MTU; MAC and offloads are the port's
   port::plan_request plan;
   std::uint16_t burst_pkts = 32;

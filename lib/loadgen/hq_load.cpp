@@ -31,6 +31,7 @@ std::int64_t wall_now_ns() {
 
 base::result<std::unique_ptr<hq_load>> hq_load::make(const hq_settings& settings, mem::packet_pool& pool) {
   if (auto sound = check(settings); !sound) return sound.error();
+  if (!settings.tls) return failure{"there is no TLS context", "", true};
   auto made = std::make_unique<hq_load>(passkey{}, settings);
   auto engine = crypto::engine::make();
   if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};

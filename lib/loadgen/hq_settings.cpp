@@ -51,7 +51,6 @@ base::outcome check(const hq_settings& s) {
       s.path.find_first_of(" \r\n") != std::string::npos)
     return unusable("a path begins with / and has up to " + std::to_string(max_hq_path) +
                     " characters, without spaces");
-  if (!s.tls) return unusable("there is no TLS context");
   return base::done{};
 }
 

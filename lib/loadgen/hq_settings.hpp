@@ -48,6 +48,7 @@ struct hq_settings {
   [[nodiscard]] std::uint16_t step() const noexcept { return port_step == 0 ? connections : port_step; }
 };
 
+// All but the TLS context, which may be made later.
 [[nodiscard]] base::outcome check(const hq_settings& settings);
 
 // Sets the endpoint's pools and windows to what these connections, requests and bodies can use, and answers how many

@@ -1,0 +1,37 @@
+// app/load_hq_options.hpp - the options of `load` that only a target hq:// has a use for.
+//
+// Shape    plain values; add_hq_options() binds them, settle_hq() checks and completes them once the target is known.
+// Units    as each option says. Errors  refusals name the option; exit status 2.
+// Tests    test/app/load_options_test.cpp
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "loadgen/hq_settings.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace millrace::app {
+
+struct load_hq_options {
+  loadgen::hq_settings asked;  // of all generators together, and without what is made at start: TLS, fitted pools
+  std::string ca;              // PEM file; empty: none
+  std::string pin;             // SHA-256 of the server's SPKI, base64; empty: none
+  bool insecure = false;       // said aloud; it is so as well when neither ca nor pin is given
+  std::string keylog;          // empty: SSLKEYLOGFILE, else nowhere
+  tls::algorithms offered;
+  std::uint32_t max_datagram = 0;  // UDP payload that is tried at most; 0: what the MTU carries
+  double migrate_every_s = 0;
+};
+
+// Names of the options that add_hq_options() adds.
+[[nodiscard]] std::span<const std::string_view> hq_option_names() noexcept;
+void add_hq_options(CLI::App& options, load_hq_options& out);
+// `mtu`: of our link. The target and the numbers that all schemes share are in `out.asked` already.
+[[nodiscard]] base::outcome settle_hq(std::uint16_t mtu, load_hq_options& out);
+
+}  // namespace millrace::app

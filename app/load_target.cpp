@@ -1,0 +1,83 @@
+#include "app/load_target.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+
+#include "app/config.hpp"
+
+namespace millrace::app {
+namespace {
+
+using base::ip_address;
+using base::ip_family;
+
+constexpr std::string_view later_schemes[] = {"h3", "srmp+tcp", "srmp+quic", "http", "ws"};
+
+std::optional<unsigned> read_number(std::string_view text, unsigned most) {
+  unsigned value = 0;
+  const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (errc != std::errc{} || end != text.data() + text.size() || text.empty() || value > most) return std::nullopt;
+  return value;
+}
+
+base::failure refusal(const std::string& text, const std::string& why) {
+  return {"load: --target '" + text + "': " + why,
+          "srmp+udp://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH", true};
+}
+
+// What stands between "://" and the first slash. Answers what is wrong with it, or nothing.
+std::string read_authority(std::string_view text, base::endpoint& where) {
+  std::string_view host = text;
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return "'[' without ']'";
+    host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+  } else if (const std::size_t at = text.find(':'); at != std::string_view::npos) {
+    if (text.find(':', at + 1) != std::string_view::npos) return "an IPv6 address stands in brackets";
+    host = text.substr(0, at);
+    port = text.substr(at);
+  }
+  const auto address = ip_address::parse(host);
+  if (!address) return "'" + std::string(host) + "' is no IP address";
+  if ((address->family == ip_family::v6) != text.starts_with('['))
+    return "brackets are for IPv6 addresses, and only for them";
+  where.address = *address;
+  if (port.empty()) return {};
+  const auto number = port.starts_with(':') ? read_number(port.substr(1), 65535) : std::nullopt;
+  if (!number || *number == 0) return "'" + std::string(port) + "' is no port";
+  where.port = static_cast<std::uint16_t>(*number);
+  return {};
+}
+
+}  // namespace
+
+base::result<load_target> parse_load_target(const std::string& text) {
+  const std::size_t colon = text.find("://");
+  if (colon == std::string::npos) return refusal(text, "no scheme");
+  const std::string_view named = std::string_view(text).substr(0, colon);
+  load_target out;
+  if (named == to_string(load_scheme::hq)) {
+    out.scheme = load_scheme::hq;
+  } else if (named != to_string(load_scheme::srmp_udp)) {
+    const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
+    return refusal(text, later ? "the scheme '" + std::string(named) + "' is not there yet, only srmp+udp and hq are"
+                               : "the scheme '" + std::string(named) + "' is not known");
+  }
+  const std::string_view rest = std::string_view(text).substr(colon + 3);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const bool is_hq = out.scheme == load_scheme::hq;
+  out.where.port = is_hq ? default_quic_port : default_srmp_port;
+  if (const std::string wrong = read_authority(rest.substr(0, slash), out.where); !wrong.empty())
+    return refusal(text, wrong);
+  if (is_hq)
+    out.path = slash == rest.size() ? "/" : rest.substr(slash);
+  else if (slash != rest.size())
+    out.method = rest.substr(slash + 1);
+  return out;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,30 @@
+// app/load_target.hpp - whom `load` asks, and how: the URL behind --target.
+//
+// Errors   refusals name --target, its value and what is wrong with it; exit status 2.
+// Tests    test/app/load_options_test.cpp
+#pragma once
+
+#include <string>
+
+#include "base/ip_address.hpp"
+#include "base/result.hpp"
+
+namespace millrace::app {
+
+enum class load_scheme : std::uint8_t { srmp_udp, hq };
+[[nodiscard]] constexpr std::string_view to_string(load_scheme scheme) noexcept {
+  return scheme == load_scheme::hq ? "hq" : "srmp+udp";
+}
+
+struct load_target {
+  load_scheme scheme = load_scheme::srmp_udp;
+  base::endpoint where;
+  std::string method;  // of srmp+udp; empty: raw frames
+  std::string path;    // of hq, with its slash, kept as it was given
+};
+
+// "srmp+udp://HOST:PORT[/METHOD]", "hq://HOST:PORT[/PATH]"; HOST is an IPv4 address or an IPv6 one in brackets, PORT
+// may be left out (5500; 443).
+[[nodiscard]] base::result<load_target> parse_load_target(const std::string& text);
+
+}  // namespace millrace::app
