@@ -158,7 +158,6 @@ void fill_hq_result(const hq_end& end, run_result& out) {
   for (const auto& [kind, n] : wrongs(f))
     if (n != 0) out.add_error(kind, n);
   for (const auto& [kind, n] : end.troubles) out.add_error(kind, n);
-  if (out.heap_calls) out.heap_calls->handshake += end.handshake_heap_calls;
 }
 
 std::string hq_failure(const hq_end& end, bool forgiven) {

@@ -38,7 +38,7 @@ struct hq_end {
                                          const loadgen::hq_figures& now);
 // Several lines, each indented by two.
 [[nodiscard]] std::string hq_text(const hq_end& end);
-// After fill_result() of the packets: it completes heap_calls.
+// All but heap_calls: whose handshakes those are the role knows.
 void fill_hq_result(const hq_end& end, run_result& out);
 
 // No connection came to be; a body was not what was asked for; nothing came whole; a connection was lost, unless that

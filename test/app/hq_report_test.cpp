@@ -61,12 +61,10 @@ TEST(hq_report, a_period_is_what_came_since_the_last) {
 
 TEST(hq_report, fills_the_clients_members_of_the_result) {
   hq_end end = some_end();
-  end.handshake_heap_calls = 12'345;
   end.did.wrong = 4;
   end.troubles = {{"quic_idle_timeout", 1}};
   run_result result;
   result.duration_s = 9;
-  result.heap_calls = heap_figures{};
   fill_hq_result(end, result);
   EXPECT_EQ(result.duration_s, 2.0);
   EXPECT_EQ(result.rate.requests_per_s.value(), 2'000);
@@ -78,13 +76,8 @@ TEST(hq_report, fills_the_clients_members_of_the_result) {
   EXPECT_EQ(result.handshakes->completed, 100u);
   EXPECT_EQ(result.handshakes->resumed, 60u);
   EXPECT_EQ(result.handshakes->early_data, 40u);
-  EXPECT_EQ(result.heap_calls->handshake, 12'345u);
-  EXPECT_EQ(result.heap_calls->data_path, 0u);
   const std::vector<std::pair<std::string, std::uint64_t>> errors{{"wrong_pieces", 4}, {"quic_idle_timeout", 1}};
   EXPECT_EQ(result.errors, errors);
-  run_result without;
-  fill_hq_result(end, without);
-  EXPECT_FALSE(without.heap_calls.has_value()) << "nobody counts under a sanitizer's heap";
 }
 
 TEST(hq_report, a_run_fails_for_wrong_bodies_or_none) {

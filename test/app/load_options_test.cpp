@@ -20,6 +20,21 @@ TEST(load_target, reads_address_port_and_method) {
   EXPECT_EQ(parse_load_target("srmp+udp://[::1]").value().where.port, 5500);
 }
 
+TEST(load_target, keeps_a_path_of_hq_whole) {
+  const auto body = parse_load_target("hq://198.18.0.1:4433/bytes/10000000");
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body.value().scheme, load_scheme::hq);
+  EXPECT_EQ(body.value().where, (base::endpoint{address("198.18.0.1"), 4433}));
+  EXPECT_EQ(body.value().path, "/bytes/10000000");
+  const auto odd = parse_load_target("hq://[2001:db8::1]/a//b?c=[d]:9#e");
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd.value().where, (base::endpoint{address("2001:db8::1"), 443})) << "the default";
+  EXPECT_EQ(odd.value().path, "/a//b?c=[d]:9#e");
+  EXPECT_EQ(parse_load_target("hq://198.18.0.1").value().path, "/");
+  EXPECT_FALSE(parse_load_target("hq://198.18.0.1:0/x"));
+  EXPECT_FALSE(parse_load_target("hq:///x"));
+}
+
 TEST(load_target, refuses_what_is_none) {
   for (const char* text :
        {"", "198.18.0.1:5500", "srmp+udp://", "srmp+udp://:5500", "srmp+udp://localhost:5500", "srmp+udp://1.2.3:5500",
@@ -34,7 +49,7 @@ TEST(load_target, refuses_what_is_none) {
 }
 
 TEST(load_target, says_which_schemes_come_later) {
-  for (const std::string scheme : {"h3", "hq", "srmp+tcp", "srmp+quic", "http", "ws"}) {
+  for (const std::string scheme : {"h3", "srmp+tcp", "srmp+quic", "http", "ws"}) {
     const auto refused = parse_load_target(scheme + "://198.18.0.1:80/");
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().what.find("not there yet"), std::string::npos) << refused.error().what;
@@ -79,8 +94,84 @@ TEST(load_options, settle_by_the_target) {
   EXPECT_EQ(one_way.asked.rate, 2'000'000u);
 }
 
+TEST(load_options, of_hq_settle_by_path_and_mtu) {
+  load_options plain;
+  ASSERT_EQ(status_of({"hq://198.18.0.1/bytes/1000"}, plain), exit_done);
+  const loadgen::hq_settings& s = plain.hq.asked;
+  EXPECT_EQ(plain.scheme, load_scheme::hq);
+  EXPECT_EQ(s.target, (base::endpoint{address("198.18.0.1"), 443}));
+  EXPECT_EQ(s.source, address("198.18.0.2"));
+  EXPECT_EQ(s.connections, 1u);
+  EXPECT_EQ(s.window, 1u);
+  EXPECT_EQ(s.expected_bytes, 1000u);
+  EXPECT_TRUE(s.checks_pattern);
+  EXPECT_EQ(s.duration_ns, 5'000'000'000u);
+  EXPECT_EQ(s.patience_ns, 5'000'000'000u);
+  EXPECT_EQ(s.endpoint.transport.max_datagram_bytes, 1472u);
+  EXPECT_EQ(s.server_name, "198.18.0.1");
+  EXPECT_EQ(plain.hq.offered.suites.size(), 3u);
+  EXPECT_FALSE(s.resumes || s.early_data);
+
+  load_options full;
+  ASSERT_EQ(status_of({"hq://[2001:db8:18::1]/index.html",
+                       "--connections",
+                       "4",
+                       "--streams",
+                       "300",
+                       "--requests",
+                       "1k",
+                       "--requests-each",
+                       "10",
+                       "--early-data",
+                       "--ciphers",
+                       "chacha20,aes128",
+                       "--quic-version",
+                       "v2",
+                       "--key-update",
+                       "1M",
+                       "--pin",
+                       "abc",
+                       "--server-name",
+                       "www.test",
+                       "--keylog",
+                       "keys",
+                       "--congestion",
+                       "bbr",
+                       "--migrate-every",
+                       "0.5",
+                       "--mtu",
+                       "9000"},
+                      full),
+            exit_done);
+  const loadgen::hq_settings& f = full.hq.asked;
+  EXPECT_EQ(f.connections, 4u);
+  EXPECT_EQ(f.window, 300u);
+  EXPECT_EQ(f.requests, 1000u);
+  EXPECT_EQ(f.requests_each, 10u);
+  EXPECT_EQ(f.duration_ns, 0u);
+  EXPECT_TRUE(f.resumes && f.early_data) << "0-RTT needs a ticket";
+  EXPECT_EQ(f.expected_bytes, 0u);
+  EXPECT_FALSE(f.checks_pattern);
+  EXPECT_EQ(f.version, quic::wire::version_2);
+  EXPECT_EQ(f.update_keys_every, 1u << 20);
+  EXPECT_EQ(f.migrate_every_ns, 500'000'000u);
+  EXPECT_EQ(f.endpoint.transport.max_datagram_bytes, 9000 - 48);
+  EXPECT_EQ(f.endpoint.transport.congestion, quic::recovery::congestion_kind::bbr);
+  EXPECT_EQ(f.server_name, "www.test");
+  EXPECT_EQ(full.hq.pin, "abc");
+  EXPECT_EQ(full.hq.keylog, "keys");
+  ASSERT_EQ(full.hq.offered.suites.size(), 2u);
+  EXPECT_EQ(full.hq.offered.suites[0], tls::cipher_suite::chacha20_poly1305_sha256) << "ours first";
+  load_options draft;
+  ASSERT_EQ(status_of({"hq://198.18.0.1/x", "--quic-version", "0xff00001d", "--max-datagram", "1200"}, draft),
+            exit_done);
+  EXPECT_EQ(draft.hq.asked.version, 0xff00'001du);
+  EXPECT_EQ(draft.hq.asked.endpoint.transport.max_datagram_bytes, 1200u);
+}
+
 TEST(load_options, refuse_what_cannot_be) {
   const std::string target = "srmp+udp://198.18.0.1";
+  const std::string hq = "hq://198.18.0.1/bytes/1000";
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{},
                                              {"h3://198.18.0.1/"},
@@ -97,7 +188,32 @@ TEST(load_options, refuse_what_cannot_be) {
                                              {target, "--local-port", "65530", "--connections", "10"},
                                              {target + "/Echo", "--size", "10"},
                                              {target + "/Echo", "--one-way"},
-                                             {target, "--nonsense"}}) {
+                                             {target, "--nonsense"},
+                                             {target, "--resume"},
+                                             {target, "--ciphers", "aes128"},
+                                             {target, "--keylog", "keys"},
+                                             {hq, "--rate", "1k"},
+                                             {hq, "--size", "10"},
+                                             {hq, "--fill"},
+                                             {hq, "--one-way"},
+                                             {hq, "--timeout", "2"},
+                                             {hq, "--first-generation"},
+                                             {hq, "--ca", "file", "--pin", "x"},
+                                             {hq, "--pin", "x", "--insecure"},
+                                             {hq, "--ciphers", "des"},
+                                             {hq, "--ciphers", "aes128,"},
+                                             {hq, "--ciphers", "aes128,aes128"},
+                                             {hq, "--quic-version", "v3"},
+                                             {hq, "--quic-version", "0x1"},
+                                             {hq, "--quic-version", "0x1a2a3a4a"},
+                                             {hq, "--congestion", "reno"},
+                                             {hq, "--max-datagram", "1199"},
+                                             {hq, "--max-datagram", "1473"},
+                                             {hq, "--mtu", "1200"},
+                                             {hq, "--streams", "4097"},
+                                             {hq, "--streams", "1000", "--connections", "1000"},
+                                             {hq, "--local-port", "65533", "--migrate-every", "1"},
+                                             {"hq://198.18.0.1/a b"}}) {
     load_options out;
     EXPECT_EQ(status_of(words, out), exit_unusable) << (words.empty() ? "no target" : words.back());
   }

@@ -45,11 +45,14 @@ class CommandLine(unittest.TestCase):
         done = run('--', 'load', '--help')
         self.assertEqual(done.returncode, 0, done.stderr)
         for option in ('--target', '--address', '--gateway', '--connections', '--streams', '--rate', '--requests',
-                       '--duration', '--size', '--fill', '--json', '--stats-period', '--idle', '--verbose'):
+                       '--duration', '--size', '--fill', '--requests-each', '--resume', '--early-data', '--ciphers',
+                       '--quic-version', '--key-update', '--ca', '--pin', '--insecure', '--server-name', '--keylog',
+                       '--max-datagram', '--congestion', '--migrate-every', '--json', '--stats-period', '--idle', '--verbose'):
             self.assertIn(option, done.stdout)
+        self.assertIn('whoever answers is', done.stdout)
 
     def test_schemes_of_later_are_refused_by_name(self):
-        for scheme in ('h3', 'hq', 'srmp+tcp', 'srmp+quic', 'http', 'ws'):
+        for scheme in ('h3', 'srmp+tcp', 'srmp+quic', 'http', 'ws'):
             self.check_refused(['--', 'load', f'{scheme}://198.18.0.1:80/x'], f"'{scheme}' is not there yet")
 
     def test_what_cannot_be_is_refused_before_anything_starts(self):
@@ -57,6 +60,12 @@ class CommandLine(unittest.TestCase):
         self.check_refused([*PORT, '--', 'load', 'srmp+udp://nowhere:5500'], "'nowhere' is no IP address")
         self.check_refused([*PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--gateway', '10.1.1.1'], '10.1.1.1')
         self.check_refused([*PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--streams', '300'], '--streams')
+
+    def test_options_that_a_target_has_no_use_for_are_refused(self):
+        self.check_refused([*PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--resume'], '--resume means nothing')
+        self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--rate', '5'], '--rate means nothing')
+        self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--pin', 'short'], "--pin 'short'", 'base64')
+        self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--ca', '/nowhere/ca.pem'], '/nowhere/ca.pem')
 
     def test_without_a_port_it_says_how_to_get_one(self):
         self.check_refused(['--', 'load', 'srmp+udp://198.18.0.1'], 'there is no port', '@af_packet')
@@ -75,8 +84,8 @@ class NobodyAnswers(unittest.TestCase):
         self.assertEqual(list(validate_json.findings(validator, text, validate_json.LINES['result'])), [])
         return json.loads(text)
 
-    def check(self, target, patience, *parts):
-        done = run(*PORT, '--', 'load', target, '--patience', str(patience), '--json', self.out)
+    def check(self, target, patience, *parts, rate='messages_per_s', words=()):
+        done = run(*PORT, '--', 'load', target, '--patience', str(patience), *words, '--json', self.out)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         for part in parts:
             self.assertIn(part, last_line(done))
@@ -85,7 +94,7 @@ class NobodyAnswers(unittest.TestCase):
         self.assertTrue(result['conservation']['holds'], result['conservation'])
         self.assertEqual(result.get('heap_calls', {'data_path': 0})['data_path'], 0)
         self.assertNotIn('latency_ns', result)
-        self.assertEqual(result['rate']['messages_per_s'], 0)
+        self.assertEqual(result['rate'][rate], 0)
         self.assertEqual([pool['in_use'] for pool in result['mempools']], [0])
         return result
 
@@ -101,6 +110,12 @@ class NobodyAnswers(unittest.TestCase):
     def test_neighbour_discovery_that_nobody_answers_is_named(self):
         result = self.check('srmp+udp://[2001:db8:18::1]:5500', 4.6, 'no reply from [2001:db8:18::1]:5500', 'ND')
         self.assertGreater(result['errors']['unreachable'], 0)
+
+    def test_a_quic_server_that_is_not_there_is_named(self):
+        result = self.check('hq://198.18.0.1/bytes/1000', 3.6, 'no reply from 198.18.0.1:443', 'ARP',
+                            rate='handshakes_per_s', words=('--connections', '3'))
+        self.assertEqual(result['handshakes'], {'begun': 3, 'completed': 0, 'resumed': 0, 'early_data': 0})
+        self.assertEqual(result['workload']['insecure'], True)
 
     def test_a_signal_ends_it_in_good_order(self):
         with subprocess.Popen([MILLRACE, *PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--patience', '60',

@@ -437,3 +437,5 @@ TEST(hq_load, time_ends_it) {
 
 }  // namespace
 }  // namespace millrace::loadgen
+
+MILLRACE_EAL_TEST_MAIN("-l", "0", "-m", "256")
