@@ -98,7 +98,12 @@ void connection::follow_mtu() noexcept {
 
 bool connection::migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
-  if (is_server_ || !confirmed_ || is_closing() || peer_.no_migration || remote_cids_.unused() == 0) return false;
+  if (is_server_ || !confirmed_ || is_closing() || peer_.no_migration) return false;
+  // A path that was used before has its own ID still (RFC 9000 9.5); any other one needs an unused one.
+  const auto known = migration_.find(to);
+  const bool has_cid =
+      known && paths_[known->index].has_cid && remote_cids_.find(paths_[known->index].remote_cid) != nullptr;
+  if (!has_cid && remote_cids_.unused() == 0) return false;
   // A client tells its own moves apart by counting them.
   const path::migration::decision d = migration_.on_packet({to, ++moves_, false, true, now_ns});
   if (d.what != path::migration::step::move) return false;
