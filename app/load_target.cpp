@@ -1,5 +1,7 @@
 #include "app/load_target.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -23,7 +25,7 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
 }
 
 base::failure refusal(const std::string& text, const std::string& why) {
-  return {"load: --target '" + text + "': " + why,
+  return {fmt::format("load: --target '{}': {}", text, why),
           "srmp+udp://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH", true};
 }
 
@@ -42,13 +44,13 @@ std::string read_authority(std::string_view text, base::endpoint& where) {
     port = text.substr(at);
   }
   const auto address = ip_address::parse(host);
-  if (!address) return "'" + std::string(host) + "' is no IP address";
+  if (!address) return fmt::format("'{}' is no IP address", host);
   if ((address->family == ip_family::v6) != text.starts_with('['))
     return "brackets are for IPv6 addresses, and only for them";
   where.address = *address;
   if (port.empty()) return {};
   const auto number = port.starts_with(':') ? read_number(port.substr(1), 65535) : std::nullopt;
-  if (!number || *number == 0) return "'" + std::string(port) + "' is no port";
+  if (!number || *number == 0) return fmt::format("'{}' is no port", port);
   where.port = static_cast<std::uint16_t>(*number);
   return {};
 }
@@ -64,8 +66,8 @@ base::result<load_target> parse_load_target(const std::string& text) {
     out.scheme = load_scheme::hq;
   } else if (named != to_string(load_scheme::srmp_udp)) {
     const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
-    return refusal(text, later ? "the scheme '" + std::string(named) + "' is not there yet, only srmp+udp and hq are"
-                               : "the scheme '" + std::string(named) + "' is not known");
+    return refusal(
+        text, fmt::format("the scheme '{}' is not {}", named, later ? "there yet, only srmp+udp and hq are" : "known"));
   }
   const std::string_view rest = std::string_view(text).substr(colon + 3);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
