@@ -305,9 +305,9 @@ int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepag
     fill_result(packets, result);
     if (run.is_hq())
       fill_hq_result(did.bodies, result);
-    if (result.heap_calls) result.heap_calls->handshake = did.bodies.handshake_heap_calls;
     else
       fill_load_result(did.messages, result);
+    if (result.heap_calls) result.heap_calls->handshake = did.bodies.handshake_heap_calls;
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(packets); !broken.empty()) return report({broken, "", false});

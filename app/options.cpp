@@ -130,7 +130,8 @@ std::optional<int> parse_options(CLI::App& options, std::string_view role, const
   // CLI11 takes an empty word for a value of any type; it comes from a variable that is not set.
   std::string before = std::string(role);
   for (const std::string& word : call.role_args) {
-    if (word.empty() || word.ends_with('='))
+    // A value may end in '=' (base64 does); an option may not.
+    if (word.empty() || (word.starts_with('-') && word.find('=') == word.size() - 1))
       return report({std::string(role) + ": nothing stands behind '" + (word.empty() ? before : word) + "'",
                      "is a variable of the shell not set?", true});
     before = word;
