@@ -193,7 +193,7 @@ class Runs(unittest.TestCase):
             with self.subTest(words=words):
                 done = run(*ONE, '--', 'loopback', '--workload', 'quic-stream', '--requests', '60', *words)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertIn('60 of 60 whole', done.stdout)
+                self.assertIn('60 begun, 60 whole', done.stdout)
 
     def test_quic_makes_good_what_a_bad_wire_loses(self):
         result = self.must_run(ONE, '--workload', 'quic-stream', '--size', '200K', '--loss', '2', '--reorder', '1',

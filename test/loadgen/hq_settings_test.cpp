@@ -32,7 +32,7 @@ TEST(hq_settings, refuse_what_cannot_be) {
   EXPECT_TRUE(refused([](hq_settings& s) { s.path = ""; }));
   EXPECT_TRUE(refused([](hq_settings& s) { s.path = "a"; }));
   EXPECT_TRUE(refused([](hq_settings& s) { s.path = "/a b"; }));
-  EXPECT_TRUE(refused([](hq_settings& s) { s.path = "/" + std::string(max_hq_path, 'a'); }));
+  EXPECT_TRUE(refused([](hq_settings& s) { s.path = std::string(max_hq_path + 1, '/'); }));
 }
 
 TEST(hq_settings, read_the_size_of_a_body_from_its_path) {
