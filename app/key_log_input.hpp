@@ -4,7 +4,7 @@
 // Owner    the object holds the descriptor; the text passes through a buffer that is cleared.
 // Limits   max_key_log_bytes; beyond the secrets that inspect::limits keeps, lines are counted and skipped.
 // Errors   `unusable`, naming the option and the path: absent, no regular file, empty, too large; a read that fails.
-// Threads  the control thread. Tests  test/app/key_log_input_test.cpp
+// Threads  the control thread. Tests  test/e2e/keylog_test.py
 #pragma once
 
 #include <string>

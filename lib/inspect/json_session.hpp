@@ -1,7 +1,7 @@
 // inspect/json_session.hpp - what decryption told of a connection, as the member `decrypted` of its JSON object.
 //
 // Shape    counters at zero are left out, as are members that nothing filled.
-// Errors   the writer's own. Source  docs/json/inspect.schema.json. Tests  test/inspect/json_session_test.cpp
+// Errors   the writer's own. Source  docs/json/inspect.schema.json. Tests  test/e2e/keylog_test.py
 #pragma once
 
 #include "inspect/session_facts.hpp"

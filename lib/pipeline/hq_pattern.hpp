@@ -1,7 +1,7 @@
 // pipeline/hq_pattern.hpp - bodies that need no file: one block of bytes, again and again.
 //
 // Shape    byte i of such a body is pattern_block()[i % pattern_bytes]; a client checks what it gets by its place.
-// Tests    test/pipeline/hq_test.cpp
+// Tests    test/loadgen/hq_load_test.cpp
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 // Errors   HTTP/0.9 has no status: what is not there, or is no request, resets the stream (no_such_path, bad_request).
 // Limits   max_request_bytes of a request; `requests` unfinished ones at a time.
 // Owner    files are the caller's and outlive the object. Threads  one lcore; counters from anywhere.
-// Source   the QUIC interop runner's hq-interop. Tests  test/pipeline/hq_test.cpp
+// Source   the QUIC interop runner's hq-interop. Tests  test/loadgen/hq_load_test.cpp
 #pragma once
 
 #include <string>

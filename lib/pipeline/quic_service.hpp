@@ -8,7 +8,7 @@
 //          another interface than the last one's is copied, too.
 // Owner    the endpoint is the caller's and outlives the service; so is the packet pool.
 // Stop     every connection is closed; it is finished when that was said.
-// Threads  one lcore. Tests  test/pipeline/quic_service_test.cpp
+// Threads  one lcore. Tests  test/loadgen/hq_load_test.cpp
 #pragma once
 
 #include "pipeline/udp_service.hpp"

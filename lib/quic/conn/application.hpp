@@ -5,7 +5,7 @@
 //          a stream, so a burst of 32 packets for one stream is one on_readable().
 // Rules    any call may use the connection's streams (open, write, finish, reset, stop, consume, take, close). No heap,
 //          no waiting. A stream's pointer is good until on_stream_closed() returns.
-// Threads  the lcore's. Tests  test/quic/conn/stream_test.cpp
+// Threads  the lcore's. Tests  test/quic/sim/transfer_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 // Errors   a peer that breaks a rule: the connection closes with the RFC's code (close_reason()), and the event is
 //          counted. Want of memory: nothing acknowledged is lost; what was not taken in is not acknowledged.
 // Threads  one lcore.
-// Source   RFC 9000, RFC 9001, RFC 9221, RFC 9368, RFC 9369. Tests  test/quic/conn/
+// Source   RFC 9000, RFC 9001, RFC 9221, RFC 9368, RFC 9369. Tests  test/quic/sim/
 #pragma once
 #include "quic/conn/close_state.hpp"
 #include "quic/conn/connection_host.hpp"

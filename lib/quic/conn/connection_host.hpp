@@ -2,7 +2,7 @@
 // it asks for.
 //
 // Owner    views in a start die when the constructor returns. Threads  one lcore.
-// Source   RFC 9000 5.1, 7.2, 8.1.3, 18.2. Tests  test/quic/conn/, test/quic/sim/
+// Source   RFC 9000 5.1, 7.2, 8.1.3, 18.2. Tests  test/quic/sim/, test/quic/sim/
 #pragma once
 
 #include <optional>

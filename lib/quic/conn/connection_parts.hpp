@@ -1,6 +1,6 @@
 // quic/conn/connection_parts.hpp - small parts of a connection that its .cpp files share.
 //
-// Tests    test/quic/conn/, test/quic/sim/
+// Tests    test/quic/sim/, test/quic/sim/
 #pragma once
 
 #include "quic/path/amplification.hpp"

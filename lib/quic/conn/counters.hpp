@@ -2,7 +2,7 @@
 //
 // Rules    every refusal that a peer can cause has a counter of its own; drops of whole packets are counted under
 //          stats::drop_reason besides.
-// Threads  one writer, any reader. Tests  test/quic/conn/
+// Threads  one writer, any reader. Tests  test/quic/sim/
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 //
 // Owner    a pool of the lcore: its size is how many handshakes may be under way.
 // Limits   transport_settings: crypto_window_bytes, crypto_runs a level.
-// Source   RFC 9000 7, RFC 9001 4. Tests  test/quic/conn/handshake_test.cpp
+// Source   RFC 9000 7, RFC 9001 4. Tests  test/quic/sim/handshake_test.cpp
 #pragma once
 
 #include "quic/conn/number_space.hpp"

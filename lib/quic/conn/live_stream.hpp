@@ -2,7 +2,7 @@
 //
 // Owner    the lcore's stream_store; the connection links it. It dies when both parts are over and the application was
 //          told (application::on_stream_closed).
-// Source   RFC 9000 2, 3. Tests  test/quic/conn/stream_test.cpp
+// Source   RFC 9000 2, 3. Tests  test/quic/sim/transfer_test.cpp
 #pragma once
 
 #include "quic/conn/send_source.hpp"

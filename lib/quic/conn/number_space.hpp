@@ -1,6 +1,6 @@
 // quic/conn/number_space.hpp - what is known of the packets received in one packet number space.
 //
-// Source   RFC 9000 12.3, 13.2. Tests  test/quic/conn/
+// Source   RFC 9000 12.3, 13.2. Tests  test/quic/sim/
 #pragma once
 
 #include "quic/recovery/ack_policy.hpp"

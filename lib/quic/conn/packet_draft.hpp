@@ -8,7 +8,7 @@
 //          packet carried is noted in tokens for recovery.
 // Limits   protect::payload_parts_max pieces, and the tokens that recovery has a place for; has_place() says whether
 //          another frame may come.
-// Tests    test/quic/conn/
+// Tests    test/quic/sim/
 #pragma once
 
 #include <cstring>
@@ -101,6 +101,11 @@ class packet_draft {
     if (!out_.reserve(std::min(bytes - out_.size(), out_.room()), zeros) || zeros.empty()) return;
     std::memset(zeros.data(), 0, zeros.size());
     has_padding_ = true;
+  }
+
+  // Something to remember of the packet itself, when there is a place.
+  void remember(const recovery::sent_token& token) noexcept {
+    if (token_count_ < most_tokens_) tokens_[token_count_++] = token;
   }
 
   // Nothing of it is kept: neither its tokens nor that it is in flight.

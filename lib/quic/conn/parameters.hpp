@@ -1,6 +1,6 @@
 // quic/conn/parameters.hpp - the transport parameters we send, from our settings and the IDs of the handshake.
 //
-// Source   RFC 9000 7.3 18.2, RFC 9221 3, RFC 9287 3, RFC 9368 3. Tests  test/quic/conn/parameters_test.cpp
+// Source   RFC 9000 7.3 18.2, RFC 9221 3, RFC 9287 3, RFC 9368 3. Tests  test/quic/sim/handshake_test.cpp
 #pragma once
 
 #include "quic/conn/settings.hpp"

@@ -2,7 +2,7 @@
 //
 // Shape    seeded once with bytes of the kernel (crypto/random.hpp), which is a system call; next() is not.
 // Use      connection IDs, challenges, skipped packet numbers, grease. Not for keys: those are TLS's.
-// Threads  one lcore. Tests  test/quic/conn/random_source_test.cpp
+// Threads  one lcore. Tests  test/quic/sim/
 #pragma once
 
 #include <algorithm>

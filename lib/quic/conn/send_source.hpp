@@ -6,7 +6,7 @@
 //          from there.
 // Owner    the source: it outlives its stream's sending part, and frees what released() names.
 // Rules    one indirect call a packet, some 2 ns; the alternative would be one connection type a kind of source.
-// Tests    test/quic/conn/stream_test.cpp
+// Tests    test/quic/sim/transfer_test.cpp
 #pragma once
 
 #include <span>

@@ -4,7 +4,7 @@
 //          could use to make us keep something has its bound here, and a counter (conn/counters.hpp) that says when it
 //          was met.
 // Units    bytes, ns, counts.
-// Source   RFC 9000 4 5.1.1 10.1 13.2 18.2, RFC 9221 3. Tests  test/quic/conn/
+// Source   RFC 9000 4 5.1.1 10.1 13.2 18.2, RFC 9221 3. Tests  test/quic/sim/
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // quic/conn/traffic_keys.hpp - the 1-RTT keys of one connection: 5 KiB that only busy connections need.
 //
-// Tests    test/quic/conn/
+// Tests    test/quic/sim/
 #pragma once
 
 #include "crypto/wiped.hpp"

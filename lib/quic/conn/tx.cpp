@@ -95,8 +95,11 @@ std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns
   path_state& p = paths_[slot.index];
   if (!give_cid(p)) return 0;  // the peer took back all its IDs: until it gives another
   const std::uint64_t allowance = p.amount.budget_bytes();
-  const std::size_t limit = static_cast<std::size_t>(
-      std::min<std::uint64_t>({room.size(), datagram_bytes(), allowance, peer_.max_udp_payload}));
+  // RFC 8899 4.3: a probe that is no larger than every path carries gets through where the path has become smaller.
+  const bool probes = probes_[index_of(packet_space::application)] != 0;
+  const std::size_t most = probes ? std::min<std::size_t>(datagram_bytes(), path::base_mtu) : datagram_bytes();
+  const std::size_t limit =
+      static_cast<std::size_t>(std::min<std::uint64_t>({room.size(), most, allowance, peer_.max_udp_payload}));
   const bool may_send = may_send_data(now_ns);
   is_paced_ = !may_send && !recovery_.is_window_full() && has_application_frames();
   std::array<bool, recovery::packet_spaces> wants{};
@@ -252,6 +255,10 @@ std::size_t connection::finish_packet(draft_plan& plan, const packet_header_plan
                     "the packet could not be sealed", plan.now_ns);
     return 0;
   }
+  // RFC 8899 4.3: whether large packets still arrive; one in four tells enough.
+  if (confirmed_ && draft.is_eliciting() && !plan.is_mtu_probe && request.size > path::base_mtu && number % 4 == 0)
+    draft.remember(
+        {.kind = static_cast<std::uint8_t>(token_kind::size_note), .slot = request.size, .value = plan.now_ns});
   note_sent(plan, draft, number, request.size);
   return request.size;
 }

@@ -5,7 +5,7 @@
 //          under a seeded hash, one a handshake, and go when it is confirmed.
 // Limits   as made; add(): false when full.
 // Owner    nothing; records are numbers of the caller's. Threads  one lcore.
-// Source   RFC 9000 5.2. Tests  test/quic/endpoint/cid_map_test.cpp
+// Source   RFC 9000 5.2. Tests  test/quic/sim/
 #pragma once
 
 #include <cstring>

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t timer_tick_ns = 65'536;  // 65 us: shorter than any deadline that matters here
 constexpr std::uint32_t timer_steps_a_turn = 4096;
+constexpr std::size_t spent_slots = 4096;  // address tokens that are known to be used up
 constexpr std::uint32_t ids_each = path::max_local_cids;
 
 }  // namespace
@@ -42,6 +43,8 @@ quic_endpoint::parts::parts(pools made, const seeds& s, quic_endpoint& owner, co
       codec(k.cid),
       resets(owner.engine_, k.reset),
       tokens(s.nonce, owner.settings_.tokens),
+      spent_memory(mem::region::make_array<std::uint64_t>("quic_spent_tokens", spent_slots)),
+      spent(spent_memory.array<std::uint64_t>()),
       shared{owner.settings_.transport, owner.engine_, sent, pieces, streams, handshakes, keys, random, owner.events_,
              owner.handshake_heap_} {
   static_cast<void>(tokens.rotate(owner.engine_, 1, k.token));
@@ -72,7 +75,7 @@ base::result<std::unique_ptr<quic_endpoint>> quic_endpoint::make(const endpoint_
                                          seeds, *made, keys, packets, now_ns);
   const parts& p = *made->parts_;
   if (p.sent.capacity() < settings.sent_blocks || p.streams.capacity() < settings.streams || !p.cids.is_made() ||
-      !p.timer_memory || !p.source_memory)
+      !p.timer_memory || !p.source_memory || !p.spent_memory)
     return base::failure{"no memory for " + std::to_string(settings.connections) + " QUIC connections",
                          "give EAL more memory (-m), or lower the numbers of connections and streams"};
   made->now_ns_ = now_ns;

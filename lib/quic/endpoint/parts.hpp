@@ -3,6 +3,7 @@
 
 #include "mem/object_pool.hpp"
 #include "quic/endpoint/endpoint.hpp"
+#include "quic/path/spent_tokens.hpp"
 
 namespace millrace::quic::endpoint {
 
@@ -37,6 +38,8 @@ struct quic_endpoint::parts {
   path::cid_codec codec;
   path::reset_tokens resets;
   path::address_tokens tokens;
+  mem::region spent_memory;
+  path::spent_tokens spent;
   conn::transport shared;
   std::array<reply, most_replies> replies;
 

@@ -94,7 +94,10 @@ quic_endpoint::held* quic_endpoint::on_stranger(datagram_in& d, const wire::pack
     return nullptr;
   }
   const path::token_subject seen{d.address.remote, header.version, static_cast<std::uint64_t>(wall_ns()) / 1'000'000};
-  const path::opened_token token = parts_->tokens.open(engine_, header.token, seen, header.dcid);
+  path::opened_token token = parts_->tokens.open(engine_, header.token, seen, header.dcid);
+  // RFC 9000 8.1.4: of NEW_TOKEN, once. One of a Retry may come again with the Initial that it was lost with.
+  if (path::validates_address(token) && token.kind == path::token_kind::new_token && !parts_->spent.spend(token.id))
+    token.verdict = path::token_verdict::not_ours;
   if (!header.token.empty())
     events_.add(path::validates_address(token) ? event::tokens_accepted : event::tokens_refused);
   if (const wire::transport_error refusal = path::refusal_of(token); refusal != wire::transport_error::no_error) {

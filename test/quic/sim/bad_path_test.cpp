@@ -115,4 +115,16 @@ TEST(quic_bad_path, sleeps_while_an_unproven_address_keeps_it_from_sending) {
   EXPECT_LE(p.net.turns - turns, 100u);
 }
 
+TEST(quic_bad_path, goes_on_when_large_datagrams_begin_to_vanish) {
+  sim_pair p;
+  p.client_app.to_ask = {6'000'000};
+  ASSERT_NE(p.connect(), nullptr);
+  ASSERT_TRUE(p.net.run(
+      [&] { return !p.client_app.streams.empty() && p.client_app.streams.begin()->second->got > 1'000'000; }));
+  ASSERT_GT(p.server_app.last->mtu().mtu(), 1400u);
+  p.net.down.most_bytes = 1300;
+  EXPECT_TRUE(p.net.run([&] { return p.client_app.all_done(); }, 120 * second));
+  EXPECT_EQ(p.server_app.last->mtu().counters().black_holes, 1u);
+}
+
 }  // namespace millrace::test
