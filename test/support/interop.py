@@ -455,6 +455,7 @@ def _cannot(why):
 
 
 MB10 = 10_000_000
+MB60 = 60_000_000  # long enough for three PTOs: no key update is allowed before (RFC 9001 6.5)
 ONE = ('--connections', '1', '--streams', '1')
 LOSS = ('--loss', '5')
 CELLS = [
@@ -473,9 +474,9 @@ CELLS = [
                counted={'ciphers': lambda c: list(c) == ['CHACHA20-POLY1305']})),
     Cell('AES-256', _peer(100_000, ['--aes256'], facts={'cipher': 'AES-256-GCM'}),
          _load(ONE, 100_000, server=['--ciphers', 'AES-256-GCM'], counted={'ciphers': lambda c: list(c) == ['AES-256-GCM']})),
-    Cell('key update', _peer(MB10, ['--key-update', '1000000'], facts={'key_updates': lambda n: n >= 1},
+    Cell('key update', _peer(MB60, ['--key-update', '1000000'], facts={'key_updates': lambda n: n >= 1},
                              counted={'key_updates': lambda n: n >= 1}),
-         _load([*ONE, '--key-update', '1000000'], MB10, needs=['--key-update'], counted={'key_updates': lambda n: n >= 1})),
+         _load([*ONE, '--key-update', '1000000'], MB60, needs=['--key-update'], counted={'key_updates': lambda n: n >= 1})),
     Cell('rebinding', _peer(MB10, ['--rebind', '1000000'], facts={'rebound': True},
                             counted={'address_changes': lambda n: n >= 1}),
          _cannot('no NAT stands before load here')),
