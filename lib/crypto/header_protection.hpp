@@ -32,10 +32,11 @@ void set_aes128_header_key(engine& e, base::byte_view key16, header_key& out) no
 // RFC 9001 5.4.3, 5.4.4. sample: exactly 16 bytes.
 void header_mask(const header_key& key, base::byte_view sample, header_mask_bytes& mask) noexcept;
 
+// Members without initialisers: a burst's worth of jobs lies on a stack, and clearing it would cost more than a mask.
 struct header_mask_job {
-  const header_key* key = nullptr;
-  const std::uint8_t* sample = nullptr;  // 16 bytes
-  std::array<std::uint8_t, 8> mask{};    // out: the first five
+  const header_key* key;
+  const std::uint8_t* sample;        // 16 bytes
+  std::array<std::uint8_t, 8> mask;  // out: the first five
 };
 void header_masks(std::span<header_mask_job> jobs) noexcept;
 

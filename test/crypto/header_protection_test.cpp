@@ -86,7 +86,10 @@ TEST(header_masks, of_a_burst_are_those_of_its_packets) {
         samples.push_back(random.bytes(16));
         expected.push_back(their_mask(algorithm, key, samples[i]));
       }
-      for (std::size_t i = 0; i < count; ++i) jobs[i] = {.key = &keys[i], .sample = samples[i].data()};
+      for (std::size_t i = 0; i < count; ++i) {
+        jobs[i].key = &keys[i];
+        jobs[i].sample = samples[i].data();
+      }
       crypto::header_masks(jobs);
       for (std::size_t i = 0; i < count; ++i) {
         ASSERT_EQ(to_hex(base::byte_view(jobs[i].mask).first(5)), expected[i]) << i << " of " << count;

@@ -32,6 +32,7 @@ inline constexpr std::size_t sample_end = sample_distance + crypto::header_sampl
 // block.
 struct alignas(16) packet_nonce {
   std::array<std::uint8_t, 16> bytes;
+  packet_nonce() noexcept {}  // not filled in
   packet_nonce(const packet_iv& iv, std::uint64_t packet_number) noexcept {
     static_assert(std::endian::native == std::endian::little);
     using two_words = std::uint64_t __attribute__((vector_size(16)));

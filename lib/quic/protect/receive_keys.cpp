@@ -99,8 +99,8 @@ class open_batch {
         request.code = open_errc::too_short;
         continue;
       }
-      jobs[count] = {.key = &request.keys->header_,
-                     .sample = request.packet.data() + request.pn_offset + sample_distance};
+      jobs[count].key = &request.keys->header_;
+      jobs[count].sample = request.packet.data() + request.pn_offset + sample_distance;
       masked[count++] = &request;
     }
     crypto::header_masks(std::span(jobs).first(count));

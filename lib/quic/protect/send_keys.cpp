@@ -47,51 +47,64 @@ key_use send_keys::use() const noexcept {
   return sealed_ >= confidentiality_limit_ / 2 ? key_use::update_due : key_use::fine;
 }
 
-void send_keys::seal_under_current(crypto::engine& engine, seal_request& request) noexcept {
-  if (request.packet_number < next_pn_) {
-    request.code = seal_errc::number_reused;
+// Sealing what was placed cannot fail, so the number counts as used here. Inlined, because it is called once a packet.
+[[gnu::always_inline]] inline void send_keys::place(seal_request& request, placed_payload& payload) noexcept {
+  if (request.packet_number < next_pn_ || sealed_ >= confidentiality_limit_) [[unlikely]] {
+    request.code = request.packet_number < next_pn_ ? seal_errc::number_reused : seal_errc::confidentiality_spent;
     return;
   }
-  if (sealed_ >= confidentiality_limit_) {
-    request.code = seal_errc::confidentiality_spent;
-    return;
-  }
-  if (!request.out.empty() && (request.out[0] & long_form_bit) == 0) {
-    const unsigned without = request.out[0] & ~unsigned{key_phase_bit};
-    request.out[0] = static_cast<std::uint8_t>(without | (phase_ ? key_phase_bit : 0u));
-  }
-  seal_payload(engine, current_, request);
+  place_payload(current_.iv, request, payload);
   if (request.code != seal_errc::ok) return;
+  std::uint8_t& first = request.out[0];
+  const bool is_short = (first & long_form_bit) == 0;
+  // Written only when it differs: the cipher is about to read it.
+  if (is_short && ((first & key_phase_bit) != 0) != phase_) first ^= key_phase_bit;
   next_pn_ = request.packet_number + 1;
   ++sealed_;
 }
 
 seal_errc send_keys::seal(crypto::engine& engine, seal_request& request) noexcept {
-  seal_under_current(engine, request);
+  placed_payload payload;
+  place(request, payload);
   if (request.code != seal_errc::ok) return request.code;
+  seal_placed(engine, current_, request, payload);
   crypto::header_mask_bytes mask;
   crypto::header_mask(header_, {sample_of(request), crypto::header_sample_size}, mask);
   add_mask(request, mask.data());
   return request.code;
 }
 
-// A friend of send_keys, so that its steps can be taken apart: packet by packet first, then all masks.
+// A friend of send_keys, so that its steps can be taken apart. Headers and nonces of all packets are written first: the
+// cipher reads them by wide loads, which right behind the stores would wait for them. Copy and cipher stay together,
+// because the data is then still in the first-level cache. The masks come last, side by side.
 class seal_batch {
  public:
   static constexpr std::size_t size_max = 32;
 
   static void run(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
-    std::array<crypto::header_mask_job, size_max> masks;
-    std::array<const seal_request*, size_max> sealed;
+    std::array<placed_payload, size_max> payloads;
+    std::array<seal_job*, size_max> placed;
     std::size_t count = 0;
     for (seal_job& job : jobs) {
-      job.keys->seal_under_current(engine, job.request);
-      if (job.request.code != seal_errc::ok) continue;
-      masks[count] = {.key = &job.keys->header_, .sample = sample_of(job.request)};
-      sealed[count++] = &job.request;
+      job.keys->place(job.request, payloads[count]);
+      if (job.request.code == seal_errc::ok) placed[count++] = &job;
+    }
+    std::array<crypto::header_mask_job, size_max> masks;
+    for (std::size_t i = 0; i < count; ++i) {
+      const seal_job& job = *placed[i];
+      if (i + 1 < count) {
+        const seal_request& next = placed[i + 1]->request;
+        __builtin_prefetch(next.out.data());
+        __builtin_prefetch(next.payload.data());
+        __builtin_prefetch(&payloads[i + 1]);
+      }
+      if (i + 2 < count) __builtin_prefetch(placed[i + 2]);
+      seal_placed(engine, job.keys->current_, job.request, payloads[i]);
+      masks[i].key = &job.keys->header_;
+      masks[i].sample = sample_of(job.request);
     }
     crypto::header_masks(std::span(masks).first(count));
-    for (std::size_t i = 0; i < count; ++i) add_mask(*sealed[i], masks[i].mask.data());
+    for (std::size_t i = 0; i < count; ++i) add_mask(placed[i]->request, masks[i].mask.data());
   }
 };
 

@@ -14,6 +14,8 @@
 
 namespace millrace::quic::protect {
 
+struct placed_payload;
+
 enum class key_use : std::uint8_t {
   fine,
   update_due,  // half of what the key may seal is used up
@@ -52,7 +54,7 @@ class send_keys {
 
  private:
   friend class seal_batch;
-  void seal_under_current(crypto::engine& engine, seal_request& request) noexcept;
+  void place(seal_request& request, placed_payload& payload) noexcept;
 };
 
 // Seals many packets, of one connection or of several, header protection side by side. Numbers of one connection rise.
