@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/endian.hpp"
 #include "crypto/wiped.hpp"
 #include "mem/heap_counter.hpp"
 #include "quic/protect/protected_packets.hpp"
+#include "support/hostile.hpp"
 
 using namespace millrace;
 using quic::protect::cipher_suite;
@@ -370,4 +372,31 @@ TEST(burst, refuses_its_bad_packets_and_serves_the_others) {
   }
   EXPECT_EQ(d.largest, 39u);
   EXPECT_EQ(d.receive->refused(), 1u);
+}
+
+TEST(burst, refuses_every_one_byte_change_and_serves_the_neighbours) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(70);
+  for (const test::suite_row& suite : test::suites) {
+    direction d(engine, {1, suite.ours}, random.bytes(suite.secret_size));
+    std::uint64_t forged = 0;
+    const bytes text = random.bytes(30);
+    const bytes sealed = d.seal(engine, text);
+    test::for_every_byte_change(
+        sealed,
+        [&](base::byte_view changed) {
+          std::array<bytes, 3> packets = {d.seal(engine, text), bytes(changed.begin(), changed.end()),
+                                          d.seal(engine, text)};
+          std::array<quic::protect::open_request, 3> requests;
+          for (std::size_t i = 0; i < packets.size(); ++i) {
+            requests[i] = {.keys = &*d.receive, .largest_pn = &d.largest, .packet = packets[i], .pn_offset = pn_offset};
+          }
+          open_burst(engine, requests);
+          ASSERT_EQ(requests[0].code, open_errc::ok);
+          ASSERT_EQ(requests[1].code, open_errc::auth_failed);
+          ASSERT_EQ(requests[2].code, open_errc::ok);
+          ASSERT_EQ(d.receive->refused(), ++forged);
+        },
+        3);
+  }
 }

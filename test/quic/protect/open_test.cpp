@@ -175,6 +175,26 @@ TEST(open_packet, refuses_every_one_byte_change_and_leaves_no_plaintext) {
   }
 }
 
+TEST(open_packet, refuses_every_one_byte_change_of_packets_in_parts) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(548);
+  for (const test::suite_row& suite : test::suites) {
+    const sealed_sample s = make_sample(engine, random, suite, false, 60);
+    test::for_every_byte_change(
+        s.packet,
+        [&](base::byte_view changed) {
+          scattered parts(random, changed, 1 + random.below(5), true);
+          opened_packet opened{.packet_number = 77, .header_size = 78, .payload_size = 79};
+          ASSERT_EQ(open_packet(engine, s.keys, parts.parts, s.plain.pn_offset,
+                                test::largest_before(s.plain.packet_number), opened),
+                    open_errc::auth_failed);
+          ASSERT_EQ(opened.packet_number, 77u);
+          ASSERT_EQ(opened.payload_size, 79u);
+        },
+        5);
+  }
+}
+
 TEST(open_packet, refuses_every_truncation_and_reads_nothing_behind_it) {
   crypto::engine engine = test::make_engine();
   test::seeded random(545);

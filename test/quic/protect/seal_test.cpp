@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "quic/protect/protected_packets.hpp"
 #include "quic/wire/packet_number.hpp"
@@ -133,6 +134,28 @@ TEST(seal_packet, writes_its_packet_and_no_more) {
       const base::byte_span packet = guard.place(test::room_for(plain));
       seal_request r = request_of(plain, packet, pieces);
       ASSERT_EQ(seal_packet(engine, keys, r), seal_errc::ok) << size;
+    }
+  }
+}
+
+TEST(seal_packet, reads_its_pieces_and_no_more) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(557);
+  test::guard_page front_page(4096);
+  test::guard_page data_page(16384);
+  const auto keys = keys_of(engine, {1, cipher_suite::aes_128_gcm_sha256}, random.bytes(32));
+  for (const gather how : {gather::by_size, gather::copy, gather::in_parts}) {
+    for (std::size_t front_size = 0; front_size <= 70; ++front_size) {
+      const test::plain_packet plain = test::make_packet(random, false, front_size + 4 + random.below(1400));
+      const base::byte_view all = plain.payload;
+      const std::array<base::byte_view, 2> pieces = {front_page.place(all.first(front_size)),
+                                                     data_page.place(all.subspan(front_size))};
+      bytes packet = test::room_for(plain);
+      packet[0] = plain.header[0];
+      seal_request r = request_of(plain, packet, pieces);
+      r.how = how;
+      ASSERT_EQ(seal_packet(engine, keys, r), seal_errc::ok) << front_size;
+      ASSERT_TRUE(std::equal(pieces[0].begin(), pieces[0].end(), all.begin())) << "borrowed, not changed";
     }
   }
 }
