@@ -72,7 +72,8 @@ class Runs(unittest.TestCase):
         """Both ends of a good wire agree, and everything asked was answered."""
         balance = result['conservation']
         self.assertEqual(balance['rx'], balance['tx'])
-        self.assertEqual(balance['held'], 0)
+        # A QUIC client's timer may send a last packet when the server's lcore has stopped: it is found in the ring.
+        self.assertLess(balance['held'], 8 if 'quic' in result['workload']['workload'] else 1)
         self.assertEqual(result['drops'], {})
         self.assertEqual(result['errors'], {})
         self.assertGreater(result['rate']['requests_per_s' if 'quic' in result['workload']['workload'] else

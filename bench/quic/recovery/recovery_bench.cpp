@@ -183,7 +183,8 @@ void congestion_on_ack(benchmark::State& state, congestion_kind kind) {
   }
 }
 
-BENCHMARK_CAPTURE(recovery_send_and_ack, cubic, congestion_kind::cubic)
+BENCHMARK_CAPTURE(recovery_send_and_ack, 0, congestion_kind::cubic)
+    ->Name("recovery_send_and_ack")
     ->Args({1000, 2})
     ->Args({1000, 32})
     ->Args({10'000, 32});

@@ -2,6 +2,8 @@
 // every byte is known by its place.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <charconv>
 #include <map>
 #include <string>
