@@ -48,7 +48,7 @@ std::vector<pool_figures> pools_of(const inspect::analyzer& a) {
   return all;
 }
 
-// Lines of key logs and what they opened; nothing when there were none.
+// Lines of key logs, files or blocks of secrets in captures, and what they opened; nothing when there were none.
 void print_key_log(std::FILE* out, const inspect::analyzer& a) {
   const inspect::key_log_counts& k = a.key_log();
   const inspect::counters& c = a.count();
@@ -56,16 +56,16 @@ void print_key_log(std::FILE* out, const inspect::analyzer& a) {
     fmt::print(out, "{} of other types than TLS key logs were skipped\n",
                counted(a.secrets_unread(), "block of secrets"));
   if (k.secrets + k.no_room + k.client_random + k.other + k.malformed + k.blank == 0) return;
-  fmt::print(out, "key log: {} of {}", counted(k.secrets, "secret"),
+  fmt::print(out, "TLS secrets: {} of {}", counted(k.secrets, "secret"),
              counted(a.quic().decryption().secrets().in_use(), "handshake"));
-  const auto add = [&](std::uint64_t n, std::string_view what) {
-    if (n != 0) fmt::print(out, ", {} {}", n, what);
+  const auto add = [&](std::uint64_t n, const std::string& one, std::string_view fate) {
+    if (n != 0) fmt::print(out, ", {} {}", counted(n, one), fate);
   };
-  add(k.repeated, "repeated");
-  add(k.client_random, "lines of TLS 1.2 (CLIENT_RANDOM) skipped");
-  add(k.other, "other lines skipped");
-  add(k.malformed, "malformed lines skipped");
-  add(k.no_room, "secrets more than are kept");
+  add(k.repeated, "line", "repeated");
+  add(k.client_random, "line", "of TLS 1.2 (CLIENT_RANDOM) skipped");
+  add(k.other, "other line", "skipped");
+  add(k.malformed, "malformed line", "skipped");
+  add(k.no_room, "secret", "more than are kept");
   fmt::print(out, "\n  {} decrypted: {} opened, {} not", counted(c.sessions.get(), "connection"),
              counted(c.packets_opened.get(), "packet"), c.packets_unopened.get());
   if (c.sessions_evicted.get() != 0) fmt::print(out, "; {} gave way to others", c.sessions_evicted.get());

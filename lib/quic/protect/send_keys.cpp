@@ -76,7 +76,8 @@ seal_errc send_keys::seal(crypto::engine& engine, seal_request& request) noexcep
 
 // A friend of send_keys, so that its steps can be taken apart. Headers and nonces of all packets are written first: the
 // cipher reads them by wide loads, which right behind the stores would wait for them. Copy and cipher stay together,
-// because the data is then still in the first-level cache. The masks come last, side by side.
+// because the data is then still in the first-level cache, from which it has driven what the first step wrote: that is
+// fetched again while the cipher works on the packet before. The masks come last, side by side.
 class seal_batch {
  public:
   static constexpr std::size_t size_max = 32;
@@ -92,12 +93,7 @@ class seal_batch {
     std::array<crypto::header_mask_job, size_max> masks;
     for (std::size_t i = 0; i < count; ++i) {
       const seal_job& job = *placed[i];
-      if (i + 1 < count) {
-        const seal_request& next = placed[i + 1]->request;
-        __builtin_prefetch(next.out.data());
-        __builtin_prefetch(next.payload.data());
-        __builtin_prefetch(&payloads[i + 1]);
-      }
+      if (i + 1 < count) fetch(placed[i + 1]->request, payloads[i + 1]);
       if (i + 2 < count) __builtin_prefetch(placed[i + 2]);
       seal_placed(engine, job.keys->current_, job.request, payloads[i]);
       masks[i].key = &job.keys->header_;
@@ -105,6 +101,13 @@ class seal_batch {
     }
     crypto::header_masks(std::span(masks).first(count));
     for (std::size_t i = 0; i < count; ++i) add_mask(placed[i]->request, masks[i].mask.data());
+  }
+
+ private:
+  static void fetch(const seal_request& request, const placed_payload& payload) noexcept {
+    __builtin_prefetch(request.out.data());
+    __builtin_prefetch(request.payload.data());
+    __builtin_prefetch(&payload);
   }
 };
 
