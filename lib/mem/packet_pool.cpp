@@ -5,6 +5,7 @@
 #include <rte_mbuf_pool_ops.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace millrace::mem {
 namespace {
@@ -15,9 +16,18 @@ std::uint16_t usable_cache(const packet_pool_config& config) noexcept {
   return static_cast<std::uint16_t>(std::min(cache, config.packets / 2));
 }
 
-// What rte_pktmbuf_pool_create() does, with one choice of our own. On 4 KiB pages EAL gives a buffer that may not cross
-// a page a page of its own: twice the memory, and headers that all fall into one set of the first-level cache. No
-// hugepages means no device that reads physical addresses, so buffers may lie across pages there.
+// DPDK's own default hands buffers out in the order they came back, so that each of them is used in turn and comes out
+// of the cache again: tens of megabytes go round where a few hundred packets are in flight. A stack gives those first
+// that were used last. An operator's choice (--mbuf-pool-ops-name) and a platform's go before ours.
+const char* wanted_ops() noexcept {
+  const char* const best = rte_mbuf_best_mempool_ops();
+  return std::strcmp(best, RTE_MBUF_DEFAULT_MEMPOOL_OPS) == 0 && rte_mbuf_user_mempool_ops() != best ? "stack" : best;
+}
+
+// What rte_pktmbuf_pool_create() does, with two choices of our own: the order above; and pages. On 4 KiB pages EAL
+// gives a buffer that may not cross a page a page of its own: twice the memory, and headers that all fall into one set
+// of the first-level cache. No hugepages means no device that reads physical addresses, so buffers may lie across pages
+// there.
 rte_mempool* create(const packet_pool_config& config, std::uint32_t total_room) noexcept {
   const unsigned flags = rte_eal_has_hugepages() != 0 ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG;
   const auto element_bytes = static_cast<unsigned>(sizeof(rte_mbuf)) + total_room;
@@ -26,7 +36,9 @@ rte_mempool* create(const packet_pool_config& config, std::uint32_t total_room) 
   if (pool == nullptr) return nullptr;
   rte_pktmbuf_pool_private shape{};
   shape.mbuf_data_room_size = static_cast<std::uint16_t>(total_room);
-  if (const int refused = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr); refused != 0) {
+  int refused = rte_mempool_set_ops_byname(pool, wanted_ops(), nullptr);
+  if (refused != 0) refused = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr);  // no such driver
+  if (refused != 0) {
     rte_mempool_free(pool);
     rte_errno = -refused;
     return nullptr;

@@ -86,6 +86,19 @@ TEST(packet_pool, cold_buffers_are_as_fresh_as_others) {
   EXPECT_TRUE(pool.is_whole());
 }
 
+// Or a pool of many packets goes through the cache with all of them where a few would do.
+TEST(packet_pool, gives_those_first_that_came_back_last) {
+  packet_pool pool = must_make({.name = "stack", .packets = 1023, .cache = 0});
+  std::vector<rte_mbuf*> all(600);
+  ASSERT_TRUE(pool.alloc_bulk(all.data(), 600));
+  rte_pktmbuf_free_bulk(all.data(), 600);
+  std::vector<rte_mbuf*> again(32);
+  ASSERT_TRUE(pool.alloc_bulk(again.data(), 32));
+  for (rte_mbuf* one : again) EXPECT_NE(std::find(all.end() - 64, all.end(), one), all.end());
+  rte_pktmbuf_free_bulk(again.data(), 32);
+  EXPECT_TRUE(pool.is_whole());
+}
+
 TEST(packet_pool, says_what_was_asked_when_there_is_no_memory) {
   const auto made = packet_pool::make({.name = "huge", .packets = 4'000'000});
   ASSERT_FALSE(made);
