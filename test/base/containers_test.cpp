@@ -6,6 +6,7 @@
 #include "base/fixed_vector.hpp"
 #include "base/hash.hpp"
 #include "base/result.hpp"
+#include "base/unset_array.hpp"
 
 namespace millrace::base {
 namespace {
@@ -31,6 +32,25 @@ TEST(fixed_vector, refuses_beyond_its_capacity_and_keeps_what_it_has) {
   EXPECT_EQ(v[1], 2);
   v.clear();
   EXPECT_TRUE(v.empty());
+}
+
+TEST(unset_array, makes_nothing_of_its_own) {
+  struct counted {
+    int number = 7;
+    explicit counted(int n) noexcept : number(n) {}
+    counted() noexcept { ++made(); }
+    static int& made() noexcept {
+      static int count = 0;
+      return count;
+    }
+  };
+  unset_array<counted, 4> a;
+  a[2] = counted(1);
+  EXPECT_EQ(a[2].number, 1);
+  EXPECT_EQ(a.places()[2].number, 1);
+  EXPECT_EQ(a.places().data(), a.data());
+  EXPECT_EQ(a.size(), 4u);
+  EXPECT_EQ(counted::made(), 0);
 }
 
 TEST(hash, tells_apart_lengths_seeds_and_single_bits) {

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/byte_writer.hpp"
+#include "base/unset_array.hpp"
 #include "quic/conn/send_source.hpp"
 #include "quic/protect/seal.hpp"
 #include "quic/recovery/sent_pool.hpp"
@@ -31,8 +32,8 @@ class packet_draft {
   bool has_padding_ = false;
   bool has_ack_ = false;
   // Only the first part_count_ and token_count_ mean anything: zeroing them would cost as much as a frame.
-  std::array<base::byte_view, protect::payload_parts_max> parts_;
-  std::array<recovery::sent_token, recovery::max_tokens_per_packet> tokens_;
+  base::unset_array<base::byte_view, protect::payload_parts_max> parts_;
+  base::unset_array<recovery::sent_token, recovery::max_tokens_per_packet> tokens_;
 
  public:
   // `frames`: the room between the packet number and the tag.

@@ -6,6 +6,7 @@
 // the AEAD has agreed: not the address it came from, not its number, not that the peer is alive.
 #include <algorithm>
 
+#include "base/unset_array.hpp"
 #include "quic/conn/arrival.hpp"
 
 namespace millrace::quic::conn {
@@ -272,7 +273,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
     for (datagram_in& d : burst) useless += on_datagram(d, now_ns, drops) ? 0u : 1u;
     return;
   }
-  std::array<protect::open_request, batch_pkts> requests;
+  base::unset_array<protect::open_request, batch_pkts> requests;
   std::uint64_t largest = numbers_.largest_opened;
   for (std::size_t i = 0; i < burst.size(); ++i) {
     bytes_in_ += burst[i].bytes.size();
@@ -281,7 +282,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
                    .packet = burst[i].bytes,
                    .pn_offset = 1 + static_cast<std::uint32_t>(path::local_cid_size)};
   }
-  protect::open_burst(t_.engine, std::span(requests).first(burst.size()));
+  protect::open_burst(t_.engine, requests.places().first(burst.size()));
   for (std::size_t i = 0; i < burst.size(); ++i) {
     const protect::open_request& r = requests[i];
     datagram_in& d = burst[i];

@@ -182,11 +182,11 @@ bool connection::write_stream(packet_draft& draft, live_stream& s) noexcept {
   stream::chunk c = s.send.next_chunk(draft.room(), send_credit_.available());
   wire::stream_fit fit = wire::fit_stream(draft.room(), s.id.value(), c.offset, c.size);
   if (!fit.fits || (fit.size == 0 && !c.fin)) return false;
-  std::array<base::byte_view, most_source_parts> parts;
+  base::unset_array<base::byte_view, most_source_parts> parts;
   unsigned count = 0;
   if (fit.size != 0) {
     if (s.source == nullptr) return false;
-    count = s.source->borrow(c.offset, fit.size, parts);
+    count = s.source->borrow(c.offset, fit.size, parts.places());
     std::size_t got = 0;
     for (unsigned i = 0; i < count; ++i) got += parts[i].size();
     if (got == 0 || got > fit.size) return false;  // the source breaks its word
@@ -199,7 +199,7 @@ bool connection::write_stream(packet_draft& draft, live_stream& s) noexcept {
   c.size = fit.size;
   const wire::stream_header header{
       .stream_id = s.id.value(), .offset = c.offset, .size = c.size, .fin = c.fin, .has_length = fit.has_length};
-  if (!draft.add_data(header, std::span(parts).first(count), fit.size,
+  if (!draft.add_data(header, parts.places().first(count), fit.size,
                       {.kind = static_cast<std::uint8_t>(token_kind::stream),
                        .flags = static_cast<std::uint8_t>(c.fin ? 1 : 0),
                        .length = static_cast<std::uint16_t>(c.size),

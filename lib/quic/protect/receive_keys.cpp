@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/unset_array.hpp"
 #include "crypto/wiped.hpp"
 #include "quic/protect/unmasked.hpp"
 
@@ -90,9 +91,9 @@ class open_batch {
   static constexpr std::size_t size_max = 32;
 
   static void run(crypto::engine& engine, std::span<open_request> requests) noexcept {
-    std::array<crypto::header_mask_job, size_max> jobs;
+    base::unset_array<crypto::header_mask_job, size_max> jobs;
     std::array<open_request*, size_max> masked;
-    std::array<cut_number, size_max> numbers;
+    base::unset_array<cut_number, size_max> numbers;
     std::size_t count = 0;
     for (open_request& request : requests) {
       if (!holds_sample(request.packet.size(), request.pn_offset)) {
@@ -103,7 +104,7 @@ class open_batch {
       jobs[count].sample = request.packet.data() + request.pn_offset + sample_distance;
       masked[count++] = &request;
     }
-    crypto::header_masks(std::span(jobs).first(count));
+    crypto::header_masks(jobs.places().first(count));
     for (std::size_t i = 0; i < count; ++i)
       numbers[i] = unmask_header(masked[i]->packet.data(), masked[i]->pn_offset, jobs[i].mask.data());
     for (std::size_t i = 0; i < count; ++i) {
