@@ -130,7 +130,8 @@ struct appliance::parts {
     if (!c.own_mac) host.mac.octets = mac_of(plan.facts);
     if (!c.own_mtu) host.mtu = plan.facts.mtu;
     host.limits = config.limits;
-    host.offload = {.tx_ipv4 = plan.use.tx_ipv4_checksum, .tx_udp = plan.use.tx_udp_checksum};
+    if (!host.offload.in_memory)
+      host.offload = {.tx_ipv4 = plan.use.tx_ipv4_checksum, .tx_udp = plan.use.tx_udp_checksum};
     host.instance = instance;
     host.instances = instances;
     host.seed = seed;
@@ -384,7 +385,10 @@ std::string appliance::describe() const {
     fmt::format_to(out, "interface {}: port {} {}, {}, MTU {}", i, p.ports[i]->id(), p.ports[i]->facts().name,
                    to_text(host.mac), host.mtu);
     if (host.vlan) fmt::format_to(out, ", VLAN {}", *host.vlan);
-    fmt::format_to(out, ", checksums put in by {}:", host.offload.tx_udp ? "the port" : "software");
+    fmt::format_to(out, ", checksums put in by {}:",
+                   host.offload.in_memory ? "nobody (rings in memory)"
+                   : host.offload.tx_udp  ? "the port"
+                                          : "software");
     for (const net::host_address& a : host.addresses) fmt::format_to(out, " {}", to_text(a));
     text += '\n';
   }

@@ -55,6 +55,7 @@ constexpr std::array uses = std::to_array<use>({
     {"--reorder", echo | stream | quic},
     {"--delay", echo | stream | quic},
     {"--seed", echo | stream | quic},
+    {"--checksums", echo | stream | quic},
 });
 
 std::optional<loopback_workload> read_workload(std::string_view word) noexcept {
@@ -130,6 +131,18 @@ void add_wire(CLI::App& options, loopback_options& out) {
       ->check(CLI::Range(int{smallest_mtu}, int{largest_mtu}))
       ->type_name("BYTES")
       ->capture_default_str();
+  options
+      .add_option_function<std::string>(
+          "--checksums",
+          [&out](const std::string& word) {
+            out.software_checksums = word == "software";
+            if (word != "software" && word != "offload")
+              throw CLI::ValidationError("--checksums", "'" + word + "' is none of offload|software");
+          },
+          "of UDP. offload: packets are marked as sound, as by a NIC or a kernel's loopback; software: computed and "
+          "verified by both ends")
+      ->type_name("WORD")
+      ->default_str("offload");
   add_percent(options, "--loss", out.wire.loss_percent, "packets lost, in each direction");
   add_percent(options, "--reorder", out.wire.reorder_percent,
               "packets held back for 200 us, so that later ones overtake them, in each direction");

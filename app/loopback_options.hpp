@@ -22,19 +22,20 @@ struct loopback_options {
   common_options common;
   loopback_workload workload = loopback_workload::srmp_echo;
   std::string transport = "udp";
-  std::uint64_t size = 0;         // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream;
-                                  // quic-stream: of a body
-  std::uint64_t item = 0;         // srmp-stream: bytes of an item; 0: what fills a datagram
-  std::uint16_t mtu = 1500;       // of IP, at both ends
-  std::uint16_t connections = 0;  // 0: the workload's default, until settled
-  std::uint16_t streams = 0;      // requests, or streams, in flight of one connection; the same
-  std::string method;             // srmp-echo: an rpc method that is called; empty: raw frames are echoed
-  bool fill = false;              // srmp-echo: datagrams are filled with messages
-  std::uint64_t rate = 0;         // messages a second, open loop; 0: closed loop
-  std::uint64_t requests = 0;     // 0: until time is up
-  double duration_s = 0;          // 0: until stopped
-  double timeout_s = 0;           // of a request; of a stream, of silence; 0: the workload's default, until settled
-  std::uint16_t burst_pkts = 32;  // of a receive
+  std::uint64_t size = 0;           // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream;
+                                    // quic-stream: of a body
+  std::uint64_t item = 0;           // srmp-stream: bytes of an item; 0: what fills a datagram
+  std::uint16_t mtu = 1500;         // of IP, at both ends
+  std::uint16_t connections = 0;    // 0: the workload's default, until settled
+  std::uint16_t streams = 0;        // requests, or streams, in flight of one connection; the same
+  std::string method;               // srmp-echo: an rpc method that is called; empty: raw frames are echoed
+  bool fill = false;                // srmp-echo: datagrams are filled with messages
+  std::uint64_t rate = 0;           // messages a second, open loop; 0: closed loop
+  std::uint64_t requests = 0;       // 0: until time is up
+  double duration_s = 0;            // 0: until stopped
+  double timeout_s = 0;             // of a request; of a stream, of silence; 0: the workload's default, until settled
+  std::uint16_t burst_pkts = 32;    // of a receive
+  bool software_checksums = false;  // as on a port that computes and verifies none; else packets are marked as sound
   pipeline::impairment_settings wire;  // of each direction; the seed is the first one's
 };
 

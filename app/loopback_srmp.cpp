@@ -180,6 +180,7 @@ void add_workload(const srmp_run& run, const srmp_end& end, workload_parameters&
   } else if (!is_quic(o)) {
     add_load_workload(end.echoes.asked, w);
   }
+  w.add("checksums", o.software_checksums ? "software" : "offload");
   w.add("requests", o.requests);
   if (!is_quic(o)) w.add("timeout", o.timeout_s);
   w.add("loss", o.wire.loss_percent);

@@ -45,8 +45,9 @@ class loop_meter {
     const std::uint64_t own = (stamps_ + 1) * stamp_cycles_;
     return all > own ? all - own : 0;
   }
-  void report(lcore_counters& to, unsigned received) const noexcept {
-    to.add(count::staged_pkts, received);
+  // `packets`: received or sent, whichever were more.
+  void report(lcore_counters& to, unsigned packets) const noexcept {
+    to.add(count::staged_pkts, packets);
     to.add(count::staged_rx_cycles, of(loop_stage::rx));
     to.add(count::staged_classify_cycles, of(loop_stage::classify));
     to.add(count::staged_work_cycles, of(loop_stage::handle));

@@ -2,6 +2,7 @@
 // payload is written at the place where a packet's data begins, and the headers go into the headroom in front of it.
 #include "pipeline/udp_output.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "port/port.hpp"
@@ -54,6 +55,10 @@ net::tx_what udp_output::refuse(drop_reason why) noexcept {
 
 // What the port computes, where it said it can; the host has left the fields as DPDK wants them.
 void udp_output::request_checksums(rte_mbuf* m, base::ip_family family, std::size_t headers) const noexcept {
+  if (settings_.offload.in_memory) {  // "none": the field is not right, the data are
+    m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_NONE;
+    return;
+  }
   const bool v4 = family == base::ip_family::v4;
   std::uint64_t flags = v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6;
   if (v4 && settings_.offload.tx_ipv4) flags |= RTE_MBUF_F_TX_IP_CKSUM;
@@ -119,14 +124,24 @@ void udp_output::count_frames() noexcept {
 
 unsigned udp_output::transmit() noexcept {
   count_frames();
+  // Some at a time, as lengths can be read only before a packet is the driver's: of all that wait for a full ring they
+  // would be read again and again.
+  std::array<std::uint32_t, transmit_pkts> lengths;
+  std::uint64_t bytes = 0;
   unsigned sent = 0;
-  while (!queue_.empty()) {
-    const std::uint64_t before = queue_.bytes();
-    const unsigned took = port::tx_burst(settings_.port, settings_.queue, queue_);
-    if (took == 0) break;
-    counters_->add(count::tx_bytes, before - queue_.bytes());
+  while (sent < queue_.size()) {
+    const unsigned some = std::min(queue_.size() - sent, transmit_pkts);
+    for (unsigned i = 0; i < some; ++i) lengths[i] = queue_.length(sent + i);
+    const unsigned took = port::tx_some(settings_.port, settings_.queue, queue_, sent, some);
+    for (unsigned i = 0; i < took; ++i) bytes += lengths[i];
     sent += took;
+    if (took < some) break;
   }
+  if (sent == queue_.size())
+    queue_.forget_all();
+  else if (sent != 0)
+    queue_.forget_front(sent);
+  counters_->add(count::tx_bytes, bytes);
   counters_->add(count::tx_pkts, sent);
   if (queue_.empty()) [[likely]] {
     refused_since_ns_ = 0;

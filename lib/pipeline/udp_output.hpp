@@ -34,6 +34,7 @@ struct output_settings {
 class udp_output {
   static constexpr unsigned refill_pkts = 32;
   static constexpr unsigned reserve_pkts = 64;       // for the answers to one burst
+  static constexpr unsigned transmit_pkts = 32;      // of one call of the driver
   static constexpr unsigned transmit_at_pkts = 256;  // half the queue: a service that says much is sent in between
 
   output_settings settings_;

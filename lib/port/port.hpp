@@ -32,6 +32,14 @@ inline unsigned rx_burst(std::uint16_t port, std::uint16_t queue, buf::burst& in
   return got;
 }
 
+// Sends up to `most` packets from `at` on, and leaves them where they stand: forget_front() is the caller's, who has
+// several such bursts behind one another. Answers how many the driver took.
+inline unsigned tx_some(std::uint16_t port, std::uint16_t queue, buf::burst& from, unsigned at,
+                        unsigned most) noexcept {
+  MILLRACE_ASSERT(!from.has_holes() && at + most <= from.size());
+  return rte_eth_tx_burst(port, queue, from.raw() + at, static_cast<std::uint16_t>(most));
+}
+
 // Sends from the front of a burst without holes; answers how many the driver took.
 inline unsigned tx_burst(std::uint16_t port, std::uint16_t queue, buf::burst& from) noexcept {
   MILLRACE_ASSERT(!from.has_holes());

@@ -196,6 +196,18 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn('60 begun, 60 whole', done.stdout)
 
+    def test_checksums_are_summed_when_asked(self):
+        for workload in ('srmp-echo', 'quic-stream'):
+            for how in ('offload', 'software'):
+                with self.subTest(workload=workload, how=how):
+                    result = self.must_run(ONE, '--workload', workload, '--checksums', how, '--duration', '0.2',
+                                           '--size', '1000')
+                    self.check_good_wire(result)
+                    self.assertEqual(result['workload']['checksums'], how)
+        refused = run('--', 'loopback', '--checksums', 'none')
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("'none' is none of offload|software", refused.stderr)
+
     def test_quic_makes_good_what_a_bad_wire_loses(self):
         result = self.must_run(ONE, '--workload', 'quic-stream', '--size', '200K', '--loss', '2', '--reorder', '1',
                                '--delay', '1', '--requests', '5')

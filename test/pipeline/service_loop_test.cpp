@@ -86,7 +86,7 @@ class two_ends {
   talker says;
 
   explicit two_ends(std::uint32_t packets = 4095, loop_settings settings = {.idle = idle_policy::poll},
-                    unsigned slots = 1024)
+                    unsigned slots = 1024, net::checksum_offload of_client = {})
       : pool(packets), cable(std::move(port::crossed_rings::make("tl" + std::to_string(made_++), 1, slots).value())) {
     for (const std::uint16_t id : {cable.first(), cable.second()}) {
       auto plan = port::make_plan({&port::read_facts(id).value(), 1}, {});
@@ -95,7 +95,8 @@ class two_ends {
       ports.push_back(std::move(opened.value()));
     }
     const loop_interface at_server{.port = cable.first(), .host = host_of(1)};
-    const loop_interface at_client{.port = cable.second(), .host = host_of(2)};
+    loop_interface at_client{.port = cable.second(), .host = host_of(2)};
+    at_client.host.offload = of_client;
     server = std::move(service_loop::make(settings, {&at_server, 1}, *pool).value());
     client = std::move(service_loop::make({.idle = idle_policy::poll}, {&at_client, 1}, *pool).value());
     EXPECT_TRUE(client->open(client_port, says));
@@ -156,6 +157,27 @@ TEST(service_loop, answers_over_both_families_and_of_every_size) {
   for (std::size_t i = 0; i < said.size(); ++i) EXPECT_EQ(ends.says.heard[i].payload, said[i]) << i;
   EXPECT_EQ(echo.echoed(), said.size());
   ends.expect_balance();
+}
+
+// What lies in memory cannot be damaged there; what only claims to have a checksum is.
+TEST(service_loop, packets_that_never_leave_memory_need_no_checksum_but_must_say_so) {
+  for (const bool marked : {true, false}) {
+    two_ends ends(4095, {.idle = idle_policy::poll}, 1024, {.tx_udp = true, .in_memory = marked});
+    udp_echo_service echo;
+    ASSERT_TRUE(ends.server->open(echo_port, echo));
+    for (const std::string_view to : {"198.18.0.1", "2001:db8:18::1"}) {
+      ends.say(to, echo_port, pattern(1));  // waits for a neighbour, and is summed
+      ends.turns(64);
+      for (const std::size_t size : {1u, 28u, 1452u, 2048u, 8000u}) {
+        ends.say(to, echo_port, pattern(size));
+        ends.turns(8);
+      }
+    }
+    // Fragments are summed as well, and the first of each family.
+    EXPECT_EQ(echo.echoed(), marked ? 12u : 6u);
+    EXPECT_EQ(ends.server->total().drops[static_cast<std::size_t>(drop_reason::udp_bad_checksum)], marked ? 0u : 6u);
+    ends.expect_balance();
+  }
 }
 
 // Drivers hand over what is longer than a buffer in pieces; each datagram of such a burst is its sender's.
