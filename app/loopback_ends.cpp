@@ -23,6 +23,7 @@ constexpr std::uint32_t quic_in_flight_slowly = 4096;
 constexpr unsigned turns_a_step = 4;  // of each half: a burst in flight here is one that waits there
 constexpr std::size_t ipv4_udp_headers = 28;
 constexpr std::uint64_t stop_slack_ns = 1'000'000'000;
+constexpr std::uint64_t other_end_ns = 500'000'000;  // a full ring: the kernel has taken the other end's CPU away
 
 base::ip_address address(unsigned last) { return base::ip_address::parse("198.18.0." + std::to_string(last)).value(); }
 
@@ -55,7 +56,10 @@ std::uint64_t patience_ns(const loopback_options& options) noexcept {
 pipeline::loop_settings loop_of(const loopback_options& options, bool may_sleep) noexcept {
   auto idle = static_cast<pipeline::idle_policy>(options.common.idle);
   if (!may_sleep && idle == pipeline::idle_policy::adaptive) idle = pipeline::idle_policy::poll;
-  return {.burst_pkts = options.burst_pkts, .idle = idle, .stop_patience_ns = patience_ns(options)};
+  return {.burst_pkts = options.burst_pkts,
+          .idle = idle,
+          .tx_patience_ns = other_end_ns,
+          .stop_patience_ns = patience_ns(options)};
 }
 
 // For what the options ask, and no more.
