@@ -7,6 +7,7 @@
 // Errors   as seal.hpp. Source  RFC 9001 5.3 5.4
 #pragma once
 
+#include "base/unset_array.hpp"
 #include "quic/protect/packet_layout.hpp"
 #include "quic/protect/seal.hpp"
 
@@ -118,14 +119,14 @@ inline void copy_together(std::span<const base::byte_view> payload, std::uint8_t
 
 inline void seal_in_parts(crypto::engine& engine, const payload_keys& keys, const packet_nonce& nonce,
                           base::byte_view header, std::span<const base::byte_view> payload, std::uint8_t* to) noexcept {
-  std::array<crypto::text_part, payload_parts_max> parts;
+  base::unset_array<crypto::text_part, payload_parts_max> parts;
   std::size_t count = 0;
   for (const base::byte_view piece : payload) {
     if (piece.empty()) continue;
     parts[count++] = {piece.data(), to, piece.size()};
     to += piece.size();
   }
-  crypto::seal_parts(engine, keys.aead, nonce.view(), header, std::span(parts).first(count), to);
+  crypto::seal_parts(engine, keys.aead, nonce.view(), header, parts.places().first(count), to);
 }
 
 // Ciphertext and tag of what place_payload() found ok. Cannot fail.
