@@ -26,6 +26,9 @@ struct connection::token_owner {
   void on_lost(recovery::packet_space space, const recovery::sent_token& token) noexcept {
     self.on_token_lost(space, token);
   }
+  void on_packet_lost(recovery::packet_space space, std::uint64_t number, std::uint32_t bytes) noexcept {
+    self.note_lost(space, number, bytes);
+  }
 };
 
 }  // namespace millrace::quic::conn

@@ -73,6 +73,7 @@ connection::connection(transport& t, connection_host& host, const server_start& 
   active_path().has_cid = true;
   now_ns_ = s.now_ns;
   t_.events.add(event::accepted);
+  trace_.begin(t_.trace, begun_record());
   if (s.validated) {
     active_path().amount.on_validated();
     migration_.on_validated(migration_.active(), s.now_ns);
@@ -110,6 +111,7 @@ connection::connection(transport& t, connection_host& host, const client_start& 
   active_path().has_cid = true;
   now_ns_ = s.now_ns;
   t_.events.add(event::connected);
+  trace_.begin(t_.trace, begun_record());
   migration_.on_validated(migration_.active(), s.now_ns);
   handshake_ = t_.handshakes.get(std::move(context), handshake_acks());
   if (handshake_ == nullptr) {
@@ -121,6 +123,11 @@ connection::connection(transport& t, connection_host& host, const client_start& 
 }
 
 void connection::release() noexcept {
+  trace_.tell({.time_ns = now_ns_,
+               .kind = trace_kind::ended,
+               .a = static_cast<std::uint64_t>(end_.reason),
+               .b = end_.code,
+               .c = end_.from_application});
   drop_streams();
   datagrams_.clear(pieces_);
   if (handshake_ != nullptr) {

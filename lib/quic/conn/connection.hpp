@@ -80,7 +80,9 @@ class connection {
   std::uint64_t key_update_after_ns_ = 0;                       // ours, not before
   std::uint64_t first_one_rtt_ = wire::no_packet_number;        // of ours
   std::uint64_t built_ns_ = 0, retry_ns_ = recovery::never_ns;  // build() had nothing more to say; a pool was empty
-  std::uint64_t bytes_in_ = 0, bytes_out_ = 0, moves_ = 0;      // moves: a client's, to other addresses
+  std::uint64_t bytes_in_ = 0, bytes_out_ = 0, packets_in_ = 0, packets_out_ = 0, packets_lost_ = 0;
+  std::uint64_t moves_ = 0;  // a client's, to other addresses
+  tracer trace_;
   std::uint32_t pending_ = 0, open_streams_ = 0;
   wire::stateless_reset_token_value reset_token_{};  // server: of the ID of the handshake
   wire::version_number version_, first_version_;
@@ -169,12 +171,8 @@ class connection {
   [[nodiscard]] const peer_limits& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_streams_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }  // of the call that is running
-  [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
-  [[nodiscard]] std::uint64_t bytes_out() const noexcept { return bytes_out_; }
-  [[nodiscard]] std::uint32_t key_phases() const noexcept { return keys_ == nullptr ? 0 : keys_->write->updates(); }
+  [[nodiscard]] connection_statistics statistics() const noexcept;
   [[nodiscard]] live_stream* find_stream(std::uint64_t id) noexcept;
-  // New bytes that may be written to the wire: the connection's credit.
-  [[nodiscard]] std::uint64_t credit_bytes() const noexcept { return send_credit_.available(); }
 
  private:
   // rx.cpp
@@ -205,7 +203,6 @@ class connection {
   bool on_connection_close(arrival& a, const wire::connection_close_frame& f) noexcept;
   bool on_handshake_done(arrival& a) noexcept;
   bool fault(arrival& a, wire::transport_error code, const char* why) noexcept;
-  // What recovery hands back.
   void on_token_acked(recovery::packet_space space, const recovery::sent_token& token) noexcept;
   void on_token_lost(recovery::packet_space space, const recovery::sent_token& token) noexcept;
   void on_stream_token_lost(const recovery::sent_token& token) noexcept;
@@ -288,6 +285,10 @@ class connection {
   void check_paths(std::uint64_t now_ns) noexcept;
   void follow_mtu() noexcept;
   [[nodiscard]] base::byte_view destination(const path_state& p) const noexcept;
+  trace_record begun_record() const noexcept;  // connection_trace.cpp
+  void trace_metrics() noexcept;
+  void trace_drop(const arrival& a) noexcept;
+  void note_lost(recovery::packet_space space, std::uint64_t number, std::uint32_t bytes) noexcept;
   void issue_cids() noexcept;  // timers.cpp, close.cpp
   void end_with(end_reason reason) noexcept;
   void enter_closing(const connection_end& end, const char* why, std::uint64_t now_ns) noexcept;

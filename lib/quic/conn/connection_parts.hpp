@@ -57,4 +57,13 @@ struct path_state {
   bool has_cid = false;
 };
 
+// What a connection did, for who wants to tell of it.
+struct connection_statistics {
+  std::uint64_t packets_received = 0, packets_sent = 0, packets_lost = 0;
+  std::uint64_t bytes_received = 0, bytes_sent = 0;  // of UDP payload
+  std::uint64_t window_bytes = 0, in_flight_bytes = 0;
+  std::uint64_t smoothed_rtt_ns = 0, least_rtt_ns = 0;  // 0: no sample yet
+  std::uint32_t mtu_bytes = 0, open_streams = 0, key_updates = 0;
+};
+
 }  // namespace millrace::quic::conn

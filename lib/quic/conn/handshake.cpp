@@ -305,6 +305,7 @@ void connection::on_complete(std::uint64_t now_ns) noexcept {
   phase_ = phase::established;
   established_ns_ = now_ns;
   t_.events.add(event::established);
+  trace_.tell({.time_ns = now_ns, .kind = trace_kind::established});
   if (handshake_->tls.is_resumed()) t_.events.add(event::resumed);
   if (handshake_->tls.early() == tls::early_data::accepted) t_.events.add(event::early_data_accepted);
   if (handshake_->tls.early() == tls::early_data::rejected) t_.events.add(event::early_data_rejected);
@@ -330,6 +331,7 @@ void connection::lose_everything(packet_space space) noexcept {
 void connection::confirm(std::uint64_t now_ns) noexcept {
   if (confirmed_) return;
   confirmed_ = true;
+  trace_.tell({.time_ns = now_ns, .kind = trace_kind::confirmed});
   recovery_.on_handshake_confirmed();
   discard(packet_space::initial, now_ns);
   discard(packet_space::handshake, now_ns);

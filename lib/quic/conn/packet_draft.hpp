@@ -31,6 +31,7 @@ class packet_draft {
   bool eliciting_ = false;
   bool has_padding_ = false;
   bool has_ack_ = false;
+  std::uint64_t types_ = 0;  // of its frames: bit n for type n
   // Only the first part_count_ and token_count_ mean anything: zeroing them would cost as much as a frame.
   base::unset_array<base::byte_view, protect::payload_parts_max> parts_;
   base::unset_array<recovery::sent_token, recovery::max_tokens_per_packet> tokens_;
@@ -51,7 +52,7 @@ class packet_draft {
   // A frame that is written here, and what to remember of it. False: no room, nothing changed.
   template <class Frame>
   [[nodiscard]] bool add(const Frame& f, const recovery::sent_token& token) noexcept {
-    if (!has_place() || !emit(out_, f)) return false;
+    if (!has_place() || !write(f)) return false;
     tokens_[token_count_++] = token;
     eliciting_ = true;
     return true;
@@ -59,18 +60,18 @@ class packet_draft {
   // One that need not be remembered, though its packet elicits an ACK.
   template <class Frame>
   [[nodiscard]] bool add(const Frame& f) noexcept {
-    if (!emit(out_, f)) return false;
+    if (!write(f)) return false;
     eliciting_ = true;
     return true;
   }
   // CONNECTION_CLOSE: it elicits no ACK (RFC 9002 2).
   template <class Frame>
   [[nodiscard]] bool add_silent(const Frame& f) noexcept {
-    return emit(out_, f);
+    return write(f);
   }
   // ACK, which elicits none either; remembered when the packet is.
   [[nodiscard]] bool add_ack(const wire::ack_to_send& ack, const recovery::sent_token& token) noexcept {
-    if (!has_place() || !emit(out_, ack)) return false;
+    if (!has_place() || !write(ack)) return false;
     tokens_[token_count_++] = token;
     has_ack_ = true;
     return true;
@@ -83,7 +84,7 @@ class packet_draft {
     if (!has_place()) return false;
     const base::byte_writer before = out_;
     base::byte_span data;
-    if (!emit(out_, header) || !out_.reserve(size, data)) {
+    if (!write(header) || !out_.reserve(size, data)) {
       out_ = before;
       return false;
     }
@@ -102,6 +103,7 @@ class packet_draft {
     if (!out_.reserve(std::min(bytes - out_.size(), out_.room()), zeros) || zeros.empty()) return;
     std::memset(zeros.data(), 0, zeros.size());
     has_padding_ = true;
+    types_ |= 1;
   }
 
   // Something to remember of the packet itself, when there is a place.
@@ -125,8 +127,16 @@ class packet_draft {
   [[nodiscard]] bool is_eliciting() const noexcept { return eliciting_; }
   [[nodiscard]] bool has_padding() const noexcept { return has_padding_; }
   [[nodiscard]] bool has_ack() const noexcept { return has_ack_; }
+  [[nodiscard]] std::uint64_t types() const noexcept { return types_; }
 
  private:
+  template <class Frame>
+  [[nodiscard]] bool write(const Frame& f) noexcept {
+    const std::uint8_t* const at = out_.written().data() + out_.size();
+    if (!emit(out_, f)) return false;
+    types_ |= std::uint64_t{1} << (*at & 63);
+    return true;
+  }
   void close_inline(const std::uint8_t* end) noexcept {
     if (inline_from_ != end) parts_[part_count_++] = {inline_from_, static_cast<std::size_t>(end - inline_from_)};
   }

@@ -42,6 +42,7 @@ void connection::issue_cids() noexcept {
 
 void connection::move_to(const path::migration::decision& d, std::uint64_t now_ns) noexcept {
   t_.events.add(event::migrations);
+  trace_.tell({.time_ns = now_ns, .kind = trace_kind::moved});
   path_state& p = paths_[d.slot.index];
   path_state& old = paths_[d.old.index];
   // Better seen to be the same peer than not heard at all: without an unused ID the old one goes on.
@@ -93,7 +94,9 @@ void connection::check_paths(std::uint64_t now_ns) noexcept {
 }
 
 void connection::follow_mtu() noexcept {
-  if (std::exchange(mtu_changed_, false)) recovery_.set_datagram_bytes(mtu_.mtu());
+  if (!std::exchange(mtu_changed_, false)) return;
+  recovery_.set_datagram_bytes(mtu_.mtu());
+  trace_.tell({.time_ns = now_ns_, .kind = trace_kind::mtu, .size = static_cast<std::uint32_t>(mtu_.mtu())});
 }
 
 bool connection::migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept {

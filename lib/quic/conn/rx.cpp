@@ -123,7 +123,10 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
   }
   if (close_.phase() == close_phase::closing && close_.on_packet()) pending_ |= pending_close;
   useful |= is_closing();
-  if (!useful) drops.add(a.why);
+  if (!useful) {
+    drops.add(a.why);
+    trace_drop(a);
+  }
   return useful;
 }
 
@@ -294,6 +297,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
       count_refusal(r.code, a);
       if (r.code == protect::open_errc::auth_failed && is_stateless_reset(d.bytes)) on_stateless_reset(now_ns);
       drops.add(a.why);
+      trace_drop(a);
       ++useless;
       continue;
     }
@@ -303,6 +307,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
     if (on_opened(a)) [[likely]]
       continue;
     drops.add(a.why);
+    trace_drop(a);
     ++useless;
   }
 }
@@ -339,6 +344,15 @@ bool connection::on_opened(arrival& a) noexcept {
     return false;
   }
   t_.events.add(event::packets_received);
+  ++packets_in_;
+  if (trace_.is_on())
+    trace_.tell(
+        {.time_ns = a.now_ns,
+         .kind = trace_kind::packet_received,
+         .type = a.type,
+         .size = a.opened.header_size + a.opened.payload_size + static_cast<std::uint32_t>(crypto::aead_tag_size),
+         .number = number,
+         .frames = frame_types(a.payload, a.type)});
   if (is_closing()) [[unlikely]] {  // RFC 9000 10.2.1: only whether the peer has closed as well
     close_watcher watcher(*this, a);
     static_cast<void>(wire::walk_frames(a.payload, a.type, watcher));
@@ -427,6 +441,7 @@ bool connection::judge_path(arrival& a) noexcept {
 // The packet was the first under new keys (RFC 9001 6.2): ours follow, and the old ones are kept for a while.
 void connection::after_key_update(const arrival& a) noexcept {
   t_.events.add(event::key_updates);
+  trace_.tell({.time_ns = a.now_ns, .kind = trace_kind::key_update, .number = keys_->read->updates()});
   if (keys_->write->updates() < keys_->read->updates()) keys_->write->update(t_.engine);
   const std::uint64_t wait_ns = 3 * recovery_.pto_ns();
   previous_keys_until_ns_ = recovery::later(a.now_ns, wait_ns);

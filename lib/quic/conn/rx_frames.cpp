@@ -31,6 +31,7 @@ bool connection::on_ack(arrival& a, const wire::ack_frame& f) noexcept {
   }
   follow_mtu();
   numbers_.acks.set_rtt(recovery_.round_trip().smoothed_ns());
+  trace_metrics();
   // RFC 9001 4.1.2: a client may take an ACK of a 1-RTT packet for the confirmation. 0-RTT packets have numbers of the
   // same space, and their ACK says nothing of Finished.
   if (!is_server_ && !confirmed_ && a.type == wire::packet_type::one_rtt && f.largest >= first_one_rtt_)

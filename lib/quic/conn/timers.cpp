@@ -65,6 +65,7 @@ void connection::on_time(std::uint64_t now_ns) noexcept {
     const recovery::loss_recovery::probe due = recovery_.on_timeout(now_ns, owner, is_amplification_limited());
     if (due.packets != 0) probes_[static_cast<std::size_t>(due.space)] = static_cast<std::uint8_t>(due.packets);
     follow_mtu();
+    trace_metrics();
   }
   if (previous_keys_until_ns_ <= now_ns) {  // RFC 9001 6.5
     previous_keys_until_ns_ = never_ns;

@@ -11,6 +11,7 @@
 #include "quic/conn/random_source.hpp"
 #include "quic/conn/settings.hpp"
 #include "quic/conn/stream_store.hpp"
+#include "quic/conn/trace.hpp"
 #include "quic/recovery/sent_pool.hpp"
 
 namespace millrace::quic::conn {
@@ -26,6 +27,7 @@ struct transport {
   random_source& random;
   counters& events;
   mem::heap_tally& handshake_heap;  // what GnuTLS takes: counted apart from the data path's
+  trace_queue* trace = nullptr;     // nullptr: nobody reads along
 };
 
 }  // namespace millrace::quic::conn

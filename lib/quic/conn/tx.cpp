@@ -266,6 +266,14 @@ std::size_t connection::finish_packet(draft_plan& plan, const packet_header_plan
 void connection::note_sent(draft_plan& plan, const packet_draft& draft, std::uint64_t number,
                            std::size_t size) noexcept {
   t_.events.add(event::packets_sent);
+  ++packets_out_;
+  if (trace_.is_on())
+    trace_.tell({.time_ns = plan.now_ns,
+                 .kind = trace_kind::packet_sent,
+                 .type = type_of(plan.space, plan.is_early),
+                 .size = static_cast<std::uint32_t>(size),
+                 .number = number,
+                 .frames = draft.types()});
   plan.is_eliciting = draft.is_eliciting();
   if (draft.has_ack()) {
     if (plan.space == packet_space::application)
@@ -359,6 +367,7 @@ bool connection::update_keys(std::uint64_t now_ns) noexcept {
   }
   keys_->write->update(t_.engine);
   t_.events.add(event::key_updates);
+  trace_.tell({.time_ns = now_ns, .kind = trace_kind::key_update, .number = keys_->write->updates()});
   return true;
 }
 

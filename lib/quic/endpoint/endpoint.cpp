@@ -97,6 +97,8 @@ quic_endpoint::~quic_endpoint() {
   first_ready_ = last_ready_ = nullptr;
 }
 
+void quic_endpoint::trace_to(conn::trace_queue* queue) noexcept { parts_->shared.trace = queue; }
+
 std::uint32_t quic_endpoint::connections() const noexcept { return parts_->connections.in_use(); }
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }

@@ -99,6 +99,8 @@ class quic_endpoint final : public conn::connection_host {
     return applications_.push_back({protocol, &by});
   }
   void set_client_memory(client_memory* memory) noexcept { memory_ = memory; }
+  // Connections that begin from now on are traced; the queue outlives the endpoint. nullptr: none are.
+  void trace_to(conn::trace_queue* queue) noexcept;
 
   // Answers how many of the burst were of no use; each of those is counted in `drops`.
   unsigned on_datagrams(std::span<conn::datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops) noexcept;

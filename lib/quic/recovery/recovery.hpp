@@ -6,6 +6,7 @@
 //          on_sent(); it hands in ACK frames and, at timer().at_ns, on_timeout(). What was acknowledged or lost comes
 //          back as tokens: owner.on_acked(packet_space, const sent_token&) and owner.on_lost(packet_space, const
 //          sent_token&).
+//          An owner that has on_packet_lost(packet_space, number, bytes) is told of each lost packet before its tokens.
 // Units    ns, bytes of whole packets. Time is the caller's and does not go back.
 // Owner    tokens die when the owner's call returns. The pool outlives this. The owner may not call back into it.
 // Limits   recovery_config::most_blocks of sent packets a space; see reserve().
@@ -245,6 +246,8 @@ class loss_recovery {
     packet_space space;
     void lost(const sent_report& r) noexcept {
       if (self.is_current(space, r.number)) self.in_flight_ -= r.packet.bytes;
+      if constexpr (requires { owner.on_packet_lost(space, r.number, r.packet.bytes); })
+        owner.on_packet_lost(space, r.number, r.packet.bytes);
       for (const sent_token& token : r.tokens) owner.on_lost(space, token);
     }
   };
