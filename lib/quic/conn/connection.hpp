@@ -98,7 +98,7 @@ class connection {
   void* user = nullptr;              // the application's
   void* holder = nullptr;            // the endpoint's
   connection* next_ready = nullptr;  // the endpoint's queue
-  bool is_ready = false;
+  bool is_ready = false;             // in that queue
   // nullptr pools or a handshake that cannot begin: is_ended() at once.
   connection(transport& t, connection_host& host, const server_start& s,
              std::shared_ptr<const tls::server_context> context) noexcept;
@@ -149,7 +149,6 @@ class connection {
   bool migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept;
   void ping() noexcept { pending_ |= pending_ping; }
 
-  // --- what it is ---
   [[nodiscard]] bool is_server() const noexcept { return is_server_; }
   [[nodiscard]] bool is_established() const noexcept { return phase_ == phase::established; }
   [[nodiscard]] bool is_confirmed() const noexcept { return confirmed_; }

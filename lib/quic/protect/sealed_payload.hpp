@@ -55,7 +55,7 @@ inline void write_number(std::uint8_t* at, std::size_t size, std::uint64_t numbe
 // request.size.
 inline void place_payload(const packet_iv& iv, seal_request& r, placed_payload& out) noexcept {
   std::size_t size = 0;
-  std::size_t pieces = 0;  // that are not empty
+  std::size_t pieces = 0;                  // that are not empty
   if (r.payload.size() == 2) [[likely]] {  // frames, and a stream's data
     size = r.payload[0].size() + r.payload[1].size();
     pieces = std::size_t{!r.payload[0].empty()} + std::size_t{!r.payload[1].empty()};
