@@ -122,6 +122,10 @@ connection::connection(transport& t, connection_host& host, const client_start& 
   begin_client(s);
 }
 
+const tls::quic_handshake* connection::handshake() const noexcept {
+  return handshake_ == nullptr ? nullptr : &handshake_->tls;
+}
+
 void connection::release() noexcept {
   trace_.tell({.time_ns = now_ns_,
                .kind = trace_kind::ended,
@@ -131,6 +135,7 @@ void connection::release() noexcept {
   drop_streams();
   datagrams_.clear(pieces_);
   if (handshake_ != nullptr) {
+    if (std::exchange(is_away_, false)) t_.steps->wait_for(handshake_->step);
     const mem::heap_watch watch(t_.handshake_heap);
     for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
     t_.handshakes.give(std::exchange(handshake_, nullptr));

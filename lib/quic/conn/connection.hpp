@@ -92,7 +92,7 @@ class connection {
   bool told_established_ = false, told_early_ = false, told_closed_ = false;          // the application
   bool streams_available_ = false, key_update_wanted_ = false, mtu_changed_ = false;  // to be seen to
   bool had_peer_packet_ = false, had_ticket_ = false, early_refused_ = false;         // clients
-  bool half_open_ = true, peer_spins_ = false, is_paced_ = false;  // paced: something waits for the pacer
+  bool half_open_ = true, peer_spins_ = false, is_paced_ = false, is_away_ = false;   // for the pacer; a TLS step
 
  public:
   void* user = nullptr;              // the application's
@@ -125,7 +125,8 @@ class connection {
   [[nodiscard]] std::uint64_t deadline_ns(std::uint64_t now_ns) const noexcept;
   void on_time(std::uint64_t now_ns) noexcept;
   // The last CONNECTION_CLOSE was said and waited for: it can be destroyed.
-  [[nodiscard]] bool is_ended() const noexcept { return phase_ == phase::ended; }
+  [[nodiscard]] bool is_ended() const noexcept { return phase_ == phase::ended && !is_away_; }
+  void on_step_done(std::uint64_t now_ns) noexcept;  // what transport::steps had taken
   [[nodiscard]] bool is_closing() const noexcept { return !close_.is_open(); }
   void release() noexcept;  // gives everything back to the lcore's pools
 
@@ -164,9 +165,7 @@ class connection {
   [[nodiscard]] const path::migration& paths() const noexcept { return migration_; }
   [[nodiscard]] const path::mtu_search& mtu() const noexcept { return mtu_; }
   [[nodiscard]] const recovery::loss_recovery& losses() const noexcept { return recovery_; }
-  [[nodiscard]] const tls::quic_handshake* handshake() const noexcept {
-    return handshake_ == nullptr ? nullptr : &handshake_->tls;
-  }
+  [[nodiscard]] const tls::quic_handshake* handshake() const noexcept;  // nullptr: it is over
   [[nodiscard]] const peer_limits& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_streams_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }  // of the call that is running
@@ -211,6 +210,9 @@ class connection {
   [[nodiscard]] bool make_initial_keys() noexcept;
   bool feed(arrival& a, std::size_t level, base::byte_view bytes, std::uint64_t offset) noexcept;
   bool step_tls(std::uint64_t now_ns) noexcept;
+  bool follow_tls(bool was_complete, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool hand_step_over() noexcept;
+  bool provide_waiting(std::size_t level, std::uint64_t now_ns) noexcept;
   bool prepare_server(std::uint64_t now_ns) noexcept;
   [[nodiscard]] std::size_t write_parameters(base::byte_span room) noexcept;
   [[nodiscard]] bool read_parameters(base::byte_view body, bool remembered, std::uint64_t now_ns) noexcept;
@@ -238,9 +240,7 @@ class connection {
   void after_reading(live_stream& s) noexcept;
   [[nodiscard]] std::uint64_t first_credit(stream::stream_id id) const noexcept;
   [[nodiscard]] bool has_data(const live_stream& s) const noexcept;
-  [[nodiscard]] stream::side our_side() const noexcept {
-    return is_server_ ? stream::side::server : stream::side::client;
-  }
+  [[nodiscard]] stream::side our_side() const noexcept;
   // tx.cpp
   std::size_t build_packets(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept;
   std::size_t build_packet(draft_plan& plan) noexcept;

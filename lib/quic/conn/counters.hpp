@@ -21,6 +21,7 @@ namespace millrace::quic::conn {
   X(resumed, "of those, resumed by a ticket")                                         \
   X(early_data_accepted, "of those, with 0-RTT accepted")                             \
   X(early_data_rejected, "of those, with 0-RTT offered and refused")                  \
+  X(steps_elsewhere, "handshake steps that were done on another lcore")               \
   X(handshake_failed, "handshakes that TLS or the peer ended")                        \
   X(handshake_timeout, "handshakes that took too long")                               \
   X(idle_timeout, "connections that fell silent")                                     \

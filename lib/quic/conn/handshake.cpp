@@ -75,7 +75,7 @@ bool connection::feed(arrival& a, std::size_t level, base::byte_view bytes, std:
     t_.events.add(event::crypto_too_far);
     return fault(a, transport_error::crypto_buffer_exceeded, "CRYPTO data too far ahead");
   }
-  if (offset > in.read() || in.pieces() != 0) {
+  if (offset > in.read() || in.pieces() != 0 || is_away_) {
     switch (in.add(pieces_, *a.datagram.whole, bytes, offset)) {
       case stream::add_status::added:
         break;
@@ -97,12 +97,18 @@ bool connection::feed(arrival& a, std::size_t level, base::byte_view bytes, std:
     const tls::handshake_progress did = handshake_->tls.provide(level_of(level), bytes);
     return did == tls::handshake_progress::stalled || step_tls(a.now_ns);
   }
+  return is_away_ || provide_waiting(level, a.now_ns);
+}
+
+// What came too early for TLS and does not any more. False: the connection is closing.
+bool connection::provide_waiting(std::size_t level, std::uint64_t now_ns) noexcept {
+  stream::reassembly& in = handshake_->crypto[level].in;
   bool work = false;
   for (base::byte_view front = in.front(); !front.empty(); front = in.front()) {
     work |= handshake_->tls.provide(level_of(level), front) != tls::handshake_progress::stalled;
     in.consume(pieces_, front.size());
   }
-  return !work || step_tls(a.now_ns);
+  return !work || step_tls(now_ns);
 }
 
 // What TLS can do with what it has. False: the connection is closing.
@@ -110,7 +116,37 @@ bool connection::step_tls(std::uint64_t now_ns) noexcept {
   tls::quic_handshake& tls = handshake_->tls;
   const bool was_complete = tls.is_complete();
   if (is_server_ && !tls.has_failed() && app_ == nullptr && !prepare_server(now_ns)) return false;
+  if (hand_step_over()) return true;
   if (!tls.has_failed()) static_cast<void>(tls.advance(host_.wall_ns()));
+  return follow_tls(was_complete, now_ns);
+}
+
+// The answer to a ClientHello is what costs; the rest is a tenth of it.
+bool connection::hand_step_over() noexcept {
+  tls::quic_handshake& tls = handshake_->tls;
+  if (t_.steps == nullptr || !is_server_ || tls.has_failed() || handshake_->handshake.can_write) return false;
+  handshake_->step = {.owner = this, .tls = &tls, .wall_ns = host_.wall_ns()};
+  is_away_ = true;  // before: it may be done as soon as it is handed over
+  if (t_.steps->hand_over(handshake_->step)) {
+    t_.events.add(event::steps_elsewhere);
+    return true;
+  }
+  is_away_ = false;
+  return false;
+}
+
+void connection::on_step_done(std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  const mem::heap_watch watch(t_.handshake_heap);
+  is_away_ = false;
+  if (phase_ == phase::ended || is_closing() || !follow_tls(false, now_ns)) return;
+  for (std::size_t level = 0; level < handshake_->crypto.size(); ++level)
+    if (is_away_ || !provide_waiting(level, now_ns)) return;
+}
+
+// What TLS has done: keys, bytes to send, the end of the handshake. False: the connection is closing.
+bool connection::follow_tls(bool was_complete, std::uint64_t now_ns) noexcept {
+  tls::quic_handshake& tls = handshake_->tls;
   if (!tls.has_failed()) {
     tls::traffic_secret secret;
     while (tls.take_secret(secret)) {

@@ -48,6 +48,8 @@ live_stream* connection::add_stream(stream_id id, bool by_peer) noexcept {
   return s;
 }
 
+stream::side connection::our_side() const noexcept { return is_server_ ? stream::side::server : stream::side::client; }
+
 live_stream* connection::stream_for(arrival& a, std::uint64_t id, bool for_receiving, bool& is_closed) noexcept {
   is_closed = false;
   if (live_stream* s = find_stream(id)) [[likely]] {

@@ -26,8 +26,9 @@ struct transport {
   mem::object_pool<traffic_keys>& keys;
   random_source& random;
   counters& events;
-  mem::heap_tally& handshake_heap;  // what GnuTLS takes: counted apart from the data path's
-  trace_queue* trace = nullptr;     // nullptr: nobody reads along
+  mem::heap_tally& handshake_heap;   // what GnuTLS takes: counted apart from the data path's
+  trace_queue* trace = nullptr;      // nullptr: nobody reads along
+  handshake_steps* steps = nullptr;  // nullptr: every step is done at once
 };
 
 }  // namespace millrace::quic::conn

@@ -34,7 +34,7 @@ bool connection::write_ack(const draft_plan& plan, packet_draft& draft) noexcept
 }
 
 void connection::write_crypto(const draft_plan& plan, packet_draft& draft) noexcept {
-  if (plan.is_early) return;
+  if (plan.is_early || is_away_) return;
   stream::send_stream& out = handshake_->crypto[index_of(plan.space)].out;
   const base::byte_view all =
       handshake_->tls.output(plan.space == packet_space::initial     ? tls::encryption_level::initial

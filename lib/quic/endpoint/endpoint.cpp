@@ -99,6 +99,15 @@ quic_endpoint::~quic_endpoint() {
 
 void quic_endpoint::trace_to(conn::trace_queue* queue) noexcept { parts_->shared.trace = queue; }
 
+void quic_endpoint::set_steps(conn::handshake_steps* steps) noexcept { parts_->shared.steps = steps; }
+
+void quic_endpoint::on_step_done(conn::handshake_step& step, std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  held& h = *static_cast<held*>(step.owner->holder);
+  h.connection.on_step_done(now_ns);
+  after(h);
+}
+
 std::uint32_t quic_endpoint::connections() const noexcept { return parts_->connections.in_use(); }
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }

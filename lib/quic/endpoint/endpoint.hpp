@@ -101,6 +101,10 @@ class quic_endpoint final : public conn::connection_host {
   void set_client_memory(client_memory* memory) noexcept { memory_ = memory; }
   // Connections that begin from now on are traced; the queue outlives the endpoint. nullptr: none are.
   void trace_to(conn::trace_queue* queue) noexcept;
+  // Who takes expensive handshake steps from now on; outlives the endpoint. nullptr: nobody.
+  void set_steps(conn::handshake_steps* steps) noexcept;
+  // A step that was handed over is back. On this endpoint's lcore.
+  void on_step_done(conn::handshake_step& step, std::uint64_t now_ns) noexcept;
 
   // Answers how many of the burst were of no use; each of those is counted in `drops`.
   unsigned on_datagrams(std::span<conn::datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops) noexcept;
