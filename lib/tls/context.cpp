@@ -108,9 +108,9 @@ server_context::~server_context() {
   gnutls_memset(settings_.ticket_secret.data(), 0, settings_.ticket_secret.size());
 }
 
-bool server_context::takes_early_data() const noexcept {
-  return settings_.tickets != 0 && settings_.early_data != nullptr && settings_.early_data->is_ready() &&
-         wall_time_is_complete();
+bool server_context::takes_early_data(std::size_t protocol) const noexcept {
+  return settings_.protocols[protocol].early_data && settings_.tickets != 0 && settings_.early_data != nullptr &&
+         settings_.early_data->is_ready() && wall_time_is_complete();
 }
 
 base::result<std::shared_ptr<const server_context>> server_context::make(server_settings settings) {

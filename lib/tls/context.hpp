@@ -46,6 +46,9 @@ struct algorithms {
 struct server_protocol {
   std::string name;            // ALPN, 1 to 31 bytes
   std::string ticket_context;  // see Tickets above
+  // Whether 0-RTT may be had with it, where the server takes any: a protocol whose requests must not be answered twice
+  // says no, and its tickets do not announce it (RFC 8446 8, RFC 9001 9.2).
+  bool early_data = true;
 };
 
 inline constexpr std::size_t min_ticket_secret_size = 32;
@@ -81,8 +84,8 @@ class server_context {
   [[nodiscard]] std::span<const std::string_view> protocols() const noexcept { return names_; }
   [[nodiscard]] base::byte_view ticket_key(std::size_t protocol) const noexcept { return ticket_keys_[protocol]; }
   [[nodiscard]] gnutls_priority_st* priority() const noexcept { return priority_; }
-  // 0-RTT is announced and may be accepted.
-  [[nodiscard]] bool takes_early_data() const noexcept;
+  // 0-RTT is announced and may be accepted, where a handshake settles on that protocol.
+  [[nodiscard]] bool takes_early_data(std::size_t protocol) const noexcept;
 };
 
 struct client_settings {

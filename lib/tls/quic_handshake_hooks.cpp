@@ -183,7 +183,7 @@ gnutls_datum_t datum_of(base::byte_view bytes) noexcept {
 // RFC 9001 8.3: no EndOfEarlyData in either role.
 int quic_handshake::open_server_session() noexcept {
   const server_settings& s = server_->settings();
-  const bool takes_early = server_->takes_early_data();
+  const bool takes_early = server_->takes_early_data(protocol_index_);
   unsigned flags = GNUTLS_SERVER | GNUTLS_NO_SIGNAL | GNUTLS_NO_AUTO_SEND_TICKET | GNUTLS_NO_END_OF_EARLY_DATA;
   if (takes_early) flags |= GNUTLS_ENABLE_EARLY_DATA;
   if (s.tickets == 0) flags |= GNUTLS_NO_TICKETS;

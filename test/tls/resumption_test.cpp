@@ -74,6 +74,31 @@ TEST(resumption, resumes_with_a_ticket_and_gives_another) {
   }
 }
 
+TEST(resumption, keeps_early_data_from_a_protocol_that_must_not_have_it) {
+  auto settings = early_server();
+  settings.protocols[1].early_data = false;
+  const auto server = make_server(settings);
+  auto client = client_defaults();
+  const bytes careless = first_session(server, client);
+  EXPECT_EQ(second(server, careless).seen(), early_data::accepted);
+  client.protocols = {"hq-interop"};
+  const bytes careful = first_session(server, client);
+  second next(server, careful, 5 * pair_second_ns, client);
+  EXPECT_TRUE(next.pair.server.tls->is_resumed()) << "only the early data is kept away";
+  EXPECT_EQ(next.seen(), early_data::none) << "the ticket announced none, so none was offered";
+  EXPECT_EQ(settings.early_data->accepted(), 1u);
+}
+
+// A ticket from before the server changed its mind: the offer is turned down, the handshake goes on.
+TEST(resumption, rejects_early_data_of_a_protocol_that_no_longer_takes_it) {
+  auto settings = early_server();
+  const bytes session = first_session(make_server(settings));
+  settings.protocols[0].early_data = false;
+  second next(make_server(settings), session);
+  EXPECT_EQ(next.seen(), early_data::rejected);
+  EXPECT_EQ(settings.early_data->accepted(), 0u);
+}
+
 TEST(resumption, sends_as_many_tickets_as_it_is_told) {
   for (const unsigned tickets : {0u, 1u, 2u, 4u}) {
     auto settings = server_defaults();
