@@ -23,16 +23,10 @@ static_assert(static_cast<int>(idle_policy::poll) == static_cast<int>(pipeline::
                   static_cast<int>(idle_policy::adaptive) == static_cast<int>(pipeline::idle_policy::adaptive),
               "one order, so that a cast translates");
 
-std::uint64_t wall_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count());
-}
-
 // Time of day from the time stamp counter: one reading of the clock at the start, none later.
 class wall_clock {
   std::uint64_t tsc_ = env::read_tsc();
-  std::uint64_t ns_ = wall_ns();
+  std::uint64_t ns_ = static_cast<std::uint64_t>(env::wall_now_ns());
   double ns_per_cycle_ = 1e9 / static_cast<double>(env::tsc_hz());
 
  public:

@@ -6,11 +6,13 @@
 namespace millrace::env {
 namespace {
 
-std::uint64_t now_ns() noexcept {
+std::int64_t ns_of(clockid_t which) noexcept {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  ::clock_gettime(which, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::int64_t>(now.tv_nsec);
 }
+
+std::uint64_t now_ns() noexcept { return static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC_RAW)); }
 
 // Both ends are a pair (kernel time, TSC) read back to back. Being preempted between the two reads of one pair
 // distorts the answer, so the tightest of several readings counts.
@@ -44,6 +46,8 @@ std::uint64_t measure_hz() noexcept {
 }
 
 }  // namespace
+
+std::int64_t wall_now_ns() noexcept { return ns_of(CLOCK_REALTIME); }
 
 std::uint64_t tsc_hz() noexcept {
   const std::uint64_t of_eal = rte_get_tsc_hz();  // 0 until EAL has measured it

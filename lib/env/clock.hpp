@@ -9,6 +9,9 @@ namespace millrace::env {
 
 [[nodiscard]] inline std::uint64_t read_tsc() noexcept { return __builtin_ia32_rdtsc(); }
 
+// Time of day, ns since 1970: one reading at a start, none per packet.
+[[nodiscard]] std::int64_t wall_now_ns() noexcept;
+
 // Measured by EAL once it runs; before that from the kernel clock over 20 ms.
 [[nodiscard]] std::uint64_t tsc_hz() noexcept;
 

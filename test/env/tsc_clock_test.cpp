@@ -1,6 +1,7 @@
 #include "env/tsc_clock.hpp"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 namespace millrace::env {
 namespace {
@@ -20,6 +21,12 @@ TEST(tsc_clock, does_not_run_backwards) {
     ASSERT_GE(now, last);
     last = now;
   }
+}
+
+TEST(wall_clock, tells_the_time_of_day) {
+  const std::int64_t now = wall_now_ns();
+  EXPECT_GT(now, 1'700'000'000'000'000'000) << "after 2023";
+  EXPECT_NEAR(static_cast<double>(now) / 1e9, static_cast<double>(::time(nullptr)), 2.0);
 }
 
 }  // namespace
