@@ -4,6 +4,7 @@
 #include "app/appliance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -67,16 +68,16 @@ struct unit {
 };
 
 void add_srmp_errors(const unit& u, kinds& to) {
-  const srmp::server_counters* s = u.served();
-  if (s == nullptr) return;
-  add(to, "srmp_truncated", s->truncated.get());
-  add(to, "srmp_malformed", s->malformed.get());
-  add(to, "srmp_stray_replies", s->stray_replies.get());
-  add(to, "srmp_unanswered", s->unanswered.get());
-  add(to, "srmp_reply_too_large", s->reply_too_large.get());
-  add(to, "srmp_reply_no_buffer", s->reply_no_buffer.get());
-  add(to, "srmp_withheld", u.sent()->withheld.get());
-  add(to, "srmp_not_sent", u.sent()->not_sent.get());
+  if (const srmp::server_counters* s = u.served(); s != nullptr) {
+    add(to, "srmp_truncated", s->truncated.get());
+    add(to, "srmp_malformed", s->malformed.get());
+    add(to, "srmp_stray_replies", s->stray_replies.get());
+    add(to, "srmp_unanswered", s->unanswered.get());
+    add(to, "srmp_reply_too_large", s->reply_too_large.get());
+    add(to, "srmp_reply_no_buffer", s->reply_no_buffer.get());
+    add(to, "srmp_withheld", u.sent()->withheld.get());
+    add(to, "srmp_not_sent", u.sent()->not_sent.get());
+  }
   if (!u.calls) return;
   const rpc::service_counters& c = u.calls->counters();
   add(to, "rpc_malformed", c.malformed.get());
@@ -168,7 +169,7 @@ struct appliance::parts {
   }
 
   outcome make_methods() {
-    if (config.srmp.port == 0 || config.srmp.answer != srmp_answer::rpc) return base::done{};
+    if (!serves_srmp() || config.srmp.answer != srmp_answer::rpc) return base::done{};
     methods = rpc::method_table::make();
     if (!methods) return failure{"no memory for the table of methods", ""};
     facts.version = version;
@@ -177,9 +178,22 @@ struct appliance::parts {
     return base::done{};
   }
 
+  // Calls and echoes are answered by the same objects over UDP and over QUIC.
+  [[nodiscard]] bool serves_srmp() const noexcept {
+    return config.srmp.port != 0 || (config.quic.port != 0 && config.quic.srmp);
+  }
+
   outcome open_services(unit& u, std::size_t which, mem::packet_pool& pool) {
+    quic_srmp answers{.calls = nullptr, .echoes = nullptr, .peers = config.srmp.peers};
+    if (serves_srmp() && config.srmp.answer == srmp_answer::rpc) {
+      u.calls = rpc::service::make(*methods, config.srmp.rpc);
+      if (!u.calls) return failure{"no memory for calls of methods", "lower max-json-bytes in [rpc]"};
+      answers.calls = u.calls.get();
+    } else {
+      answers.echoes = &u.echoes;
+    }
     if (quic) {
-      auto made = quic_server::make(*quic, which, link_of(pool), pool);
+      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers);
       if (!made) return made.error();
       u.quic = std::move(made.value());
       if (auto opened = u.loop->open(config.quic.port, u.quic->service()); !opened) return opened;
@@ -188,8 +202,6 @@ struct appliance::parts {
       const srmp::service_settings settings{.batch_bytes = batch_bytes(), .peers = config.srmp.peers};
       pipeline::udp_service* service = nullptr;
       if (config.srmp.answer == srmp_answer::rpc) {
-        u.calls = rpc::service::make(*methods, config.srmp.rpc);
-        if (!u.calls) return failure{"no memory for calls of methods", "lower max-json-bytes in [rpc]"};
         u.srmp_calls = std::make_unique<rpc_over_srmp>(*u.calls, settings, config.srmp.amplification);
         service = u.srmp_calls.get();
       } else {
@@ -356,14 +368,20 @@ appliance_readiness appliance::readiness() const {
   return now;
 }
 
-std::uint64_t appliance::messages() const noexcept {
-  std::uint64_t sum = 0;
+appliance_messages appliance::messages() const noexcept {
+  appliance_messages sum;
   for (const auto& u : parts_->units) {
-    if (const srmp::server_counters* s = u->served()) sum += s->requests.get() + s->one_ways.get();
-    if (u->echo) sum += u->echo->echoed();
-    if (u->quic) sum += u->quic->requests();
+    if (const srmp::server_counters* s = u->served()) sum.srmp += s->requests.get() + s->one_ways.get();
+    if (u->echo) sum.echo += u->echo->echoed();
+    if (!u->quic) continue;
+    sum.srmp_quic += u->quic->messages();
+    sum.hq += u->quic->bodies();
   }
   return sum;
+}
+
+std::string appliance::protocols() const {
+  return parts_->quic ? fmt::format("{}", fmt::join(parts_->quic->protocols(), ",")) : std::string{};
 }
 
 kinds appliance::errors() const {
@@ -398,8 +416,9 @@ std::string appliance::describe() const {
     fmt::format_to(out, "SRMP on UDP port {}: {}, {} bytes a datagram of replies\n", p.config.srmp.port,
                    p.config.srmp.answer == srmp_answer::rpc ? "calls of methods" : "echo", p.batch_bytes());
   if (p.quic)
-    fmt::format_to(out, "QUIC on UDP port {}: hq-interop, {} files; {} certificate, pin {}\n", p.config.quic.port,
-                   p.quic->files(), p.quic->is_self_signed() ? "a self-signed" : "the configured", p.quic->spki_pin());
+    fmt::format_to(out, "QUIC on UDP port {}: {}; {} files; {} certificate, pin {}\n", p.config.quic.port,
+                   fmt::join(p.quic->protocols(), ", "), p.quic->files(),
+                   p.quic->is_self_signed() ? "a self-signed" : "the configured", p.quic->spki_pin());
   if (p.config.echo_port != 0) fmt::format_to(out, "echo on UDP port {}\n", p.config.echo_port);
   return text;
 }

@@ -2,7 +2,7 @@
 // configuration.
 //
 // Shape    make() puts, for each lcore, a service_loop together: a host for each interface (instances of one another),
-//          the SRMP service and the UDP echo as configured. Then either
+//          the SRMP service (over UDP, over QUIC), hq-interop and the UDP echo as configured. Then either
 //              start(); ...; stop();            // each loop on its worker lcore
 //          or, made without lcores,
 //              slice(); slice(); ...; stop();   // the one loop on the calling lcore
@@ -31,6 +31,16 @@ namespace millrace::app {
 struct appliance_readiness {
   bool settled = false;                                 // every address is ours, or known to be somebody else's
   std::vector<std::pair<std::string, bool>> addresses;  // as configured, "198.18.0.1/24"; whether it is ours
+};
+
+// Requests and one-way messages that services took in.
+struct appliance_messages {
+  std::uint64_t srmp = 0;       // over UDP
+  std::uint64_t srmp_quic = 0;  // over QUIC
+  std::uint64_t hq = 0;         // bodies that were asked for
+  std::uint64_t echo = 0;       // datagrams
+
+  [[nodiscard]] std::uint64_t all() const noexcept { return srmp + srmp_quic + hq + echo; }
 };
 
 class appliance {
@@ -73,8 +83,9 @@ class appliance {
   [[nodiscard]] std::string spki_pin() const;
   // Made by TLS handshakes on data-path lcores.
   [[nodiscard]] std::uint64_t handshake_heap_calls() const noexcept;
-  // Requests and one-way messages that services took in.
-  [[nodiscard]] std::uint64_t messages() const noexcept;
+  // Of QUIC, with commas between; empty without QUIC.
+  [[nodiscard]] std::string protocols() const;
+  [[nodiscard]] appliance_messages messages() const noexcept;
   // Counters of hosts and services that tell of trouble, by kind ("srmp_malformed", "rpc_unknown", ...); no zeroes.
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> errors() const;
   // Lines of text, each ended: loops with their lcores and queues, interfaces with their addresses, services.

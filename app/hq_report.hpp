@@ -7,25 +7,19 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "app/quic_report.hpp"
 #include "app/result_json.hpp"
 #include "loadgen/hq_load.hpp"
 
 namespace millrace::app {
 
 struct hq_end {
-  loadgen::hq_settings asked;                                   // connections and requests of all loads together
-  loadgen::hq_figures did;                                      // added up
-  std::vector<std::pair<std::string, std::uint64_t>> troubles;  // of QUIC, by kind ("quic_auth_failed"); no zeroes
-  std::optional<loadgen::hq_loss> last_loss;                    // why a connection was lost, the last one we know of
-  std::uint64_t handshake_heap_calls = 0;                       // what GnuTLS took
-  std::uint64_t unroutable = 0;                                 // datagrams that no route led anywhere; filled by
-  std::uint64_t unreachable = 0;                                // the role, as are those no neighbour answered for
+  loadgen::hq_settings asked;  // connections and requests of all loads together
+  loadgen::hq_figures did;     // added up
+  quic_end quic;               // their connections
   std::unique_ptr<stats::latency_histogram> latency = std::make_unique<stats::latency_histogram>();
 };
 

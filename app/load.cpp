@@ -12,8 +12,8 @@
 
 #include "app/build_info.hpp"
 #include "app/fwd_report.hpp"
-#include "app/load_hq.hpp"
 #include "app/load_options.hpp"
+#include "app/load_quic.hpp"
 #include "app/load_report.hpp"
 #include "app/role.hpp"
 #include "app/signals.hpp"
@@ -54,15 +54,17 @@ struct load_run {
   std::optional<mem::packet_pool> pool;
   std::optional<port::port> port;
   std::vector<std::unique_ptr<loadgen::srmp_load>> loads;  // one a lcore, behind the loops that call them
-  std::unique_ptr<hq_clients> bodies;                      // or these
+  std::unique_ptr<quic_clients> quic;                      // or these
   std::vector<std::unique_ptr<pipeline::service_loop>> loops;
   std::vector<generator_lcore> lcores;
   bool own_lcores = false;
   std::atomic<bool> stop{false};
 
   [[nodiscard]] bool is_hq() const { return options.scheme == load_scheme::hq; }
+  [[nodiscard]] bool is_quic() const { return is_over_quic(options.scheme); }
+  [[nodiscard]] load_end messages() const { return is_quic() ? quic->messages() : gather(options.asked, loads); }
   [[nodiscard]] bool is_done() const {
-    if (bodies != nullptr) return bodies->is_done();
+    if (quic != nullptr) return quic->is_done();
     return std::all_of(loads.begin(), loads.end(), [](const auto& one) { return one->is_done(); });
   }
 };
@@ -71,7 +73,7 @@ struct load_run {
 // which queue a network port chooses for them is not ours to say.
 std::size_t most_workers(const load_run& run, const port::port_facts& facts) {
   const std::size_t most = std::min<std::size_t>({facts.max_rxq, facts.max_txq, run.options.asked.connections});
-  if (!run.is_hq()) return most;
+  if (!run.is_quic()) return most;
   if (!facts.is_software_ring()) return 1;
   const std::uint64_t requests = run.options.asked.requests;
   return requests == 0 ? most : std::min<std::size_t>(most, requests);
@@ -133,7 +135,7 @@ loadgen::load_settings share_of(const load_run& run, std::size_t i) {
 
 // The generator of lcore `i`, on its loop.
 outcome add_generator(load_run& run, std::size_t i, pipeline::service_loop& loop) {
-  if (run.is_hq()) return run.bodies->add(i, run.lcores.size(), *run.pool, loop);
+  if (run.is_quic()) return run.quic->add(i, run.lcores.size(), *run.pool, loop);
   auto load = loadgen::srmp_load::make(share_of(run, i));
   if (!load) return load.error();
   run.loads.push_back(std::move(load.value()));
@@ -209,11 +211,11 @@ struct readings {  // of the last period
 void print_period(load_run& run, double now, readings& last) {
   std::string text;
   if (run.is_hq()) {
-    const hq_end reading = run.bodies->gather();
+    const hq_end reading = run.quic->bodies();
     text = hq_period_text(now, now - last.at_s, last.bodies, reading.did);
     last.bodies = reading.did;
   } else {
-    const load_end reading = gather(run.options.asked, run.loads);
+    const load_end reading = run.messages();
     text = load_period_text(now, now - last.at_s, last.messages, reading.did);
     last.messages = reading.did;
   }
@@ -243,13 +245,13 @@ base::result<double> measure(load_run& run) {
     } else {
       turn(run);
     }
-    if (run.is_hq()) run.bodies->write_key_log();
+    if (run.is_quic()) run.quic->write_key_log();
     if (const double now = seconds_since(begin); period > 0 && now - last.at_s >= period) print_period(run, now, last);
   }
   run.pool->sample();
   stop(run, cpu_ns);
   const double seconds = seconds_since(begin);
-  if (run.is_hq() && !run.bodies->write_key_log())
+  if (run.is_quic() && !run.quic->write_key_log())
     std::fputs("warning: the key log took less than there was to write\n", stderr);
   return seconds;
 }
@@ -265,7 +267,7 @@ fwd_end finish(load_run& run, double seconds) {
   end.driver_errors = driver_errors(*run.port);
   end.ports.push_back({run.port->facts().name, run.port->stats()});
   run.loops.clear();
-  run.bodies.reset();  // connections may hold packets
+  run.quic.reset();  // connections may hold packets
   run.port.reset();
   const std::uint32_t in_use = run.pool->sample();
   end.pool = {run.pool->name(), run.pool->size(), in_use, run.pool->high_water(), run.pool->refused()};
@@ -276,14 +278,20 @@ fwd_end finish(load_run& run, double seconds) {
 struct load_ends {
   load_end messages;
   hq_end bodies;
+
+  [[nodiscard]] std::uint64_t handshake_heap() const {
+    return bodies.quic.handshake_heap + (messages.quic ? messages.quic->handshake_heap : 0);
+  }
 };
 
 std::string failure_of(const load_run& run, const fwd_end& packets, load_ends& did) {
   const std::uint64_t unroutable = packets.total.dropped(stats::drop_reason::no_route);
-  if (!run.is_hq()) return load_failure(did.messages, unroutable);
-  did.bodies.unroutable = unroutable;
-  did.bodies.unreachable = packets.total.dropped(stats::drop_reason::neighbour_unreachable);
-  return hq_failure(did.bodies, true);
+  for (quic_end* end : {&did.bodies.quic, did.messages.quic ? &*did.messages.quic : nullptr}) {
+    if (end == nullptr) continue;
+    end->unroutable = unroutable;
+    end->unreachable = packets.total.dropped(stats::drop_reason::neighbour_unreachable);
+  }
+  return run.is_hq() ? hq_failure(did.bodies, true) : load_failure(did.messages, unroutable);
 }
 
 int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepages) {
@@ -296,9 +304,10 @@ int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepag
     result.role = "load";
     result.build = build_info(hugepages);
     if (run.is_hq())
-      add_hq_workload(run.options.hq, result.workload);
+      add_hq_workload(run.options.quic, result.workload);
     else
       add_load_workload(run.options.asked, result.workload);
+    if (run.options.scheme == load_scheme::srmp_quic) add_srmp_quic_workload(run.options.quic, result.workload);
     result.workload.add("idle", to_string(run.options.common.idle));
     result.workload.add("burst", run.options.burst_pkts);
     result.workload.add("mtu", run.options.host.mtu);
@@ -307,7 +316,7 @@ int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepag
       fill_hq_result(did.bodies, result);
     else
       fill_load_result(did.messages, result);
-    if (result.heap_calls) result.heap_calls->handshake = did.bodies.handshake_heap_calls;
+    if (result.heap_calls) result.heap_calls->handshake = did.handshake_heap();
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(packets); !broken.empty()) return report({broken, "", false});
@@ -322,8 +331,8 @@ base::result<env::eal> start_environment(const invocation& call, load_options& o
   eal_wish wish;
   wish.verbose = options.common.verbose;
   const unsigned workers = expected_lcores(call);
-  if (options.scheme == load_scheme::hq) {
-    const hq_need need = expected_hq(options.hq.asked, std::max(workers, 2u) - 1);
+  if (is_over_quic(options.scheme)) {
+    const quic_need need = expected_quic(options.scheme, options.quic, std::max(workers, 2u) - 1);
     options.plan.budget_pkts += need.packets;
     wish.memory_bytes = need.memory_bytes;
   }
@@ -333,23 +342,23 @@ base::result<env::eal> start_environment(const invocation& call, load_options& o
 }
 
 // With EAL running: from the port to the final figures. Everything made here is gone before EAL is.
-int generate(const load_options& options, const env::eal& eal, output_file json, std::unique_ptr<hq_clients> bodies) {
+int generate(const load_options& options, const env::eal& eal, output_file json, std::unique_ptr<quic_clients> quic) {
   load_run run;
   run.options = options;
   run.json = std::move(json);
   if (run.json.is_stdout()) run.people = stderr;
-  run.bodies = std::move(bodies);
+  run.quic = std::move(quic);
   if (auto opened = open_port(run, eal); !opened) return report(opened.error());
   if (auto made = make_loops(run); !made) return report(made.error());
   if (options.common.verbose) {
     std::fputs(describe(run.plan).c_str(), run.people);
-    if (run.is_hq()) std::fputs((std::string(run.bodies->trust_text()) + "\n").c_str(), run.people);
+    if (run.is_quic()) std::fputs((std::string(run.quic->trust_text()) + "\n").c_str(), run.people);
   }
   for (const std::string& warning : run.plan.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   const auto seconds = measure(run);
   if (!seconds) return report(seconds.error());
-  load_ends did{.messages = gather(run.options.asked, run.loads), .bodies = {}};
-  if (run.is_hq()) did.bodies = run.bodies->gather();
+  load_ends did{.messages = run.messages(), .bodies = {}};
+  if (run.is_hq()) did.bodies = run.quic->bodies();
   // Packets are told over the time that messages were measured in, without what came before the first answer.
   const double measured = run.is_hq() ? did.bodies.did.seconds() : did.messages.did.seconds();
   const fwd_end packets = finish(run, measured > 0 ? measured : seconds.value());
@@ -363,16 +372,16 @@ int run_load(const invocation& call) {
   if (const auto status = parse_load_options(call, options)) return *status;
   auto json = output_file::open("load: --json", options.common.json);
   if (!json) return report(json.error());
-  std::unique_ptr<hq_clients> bodies;
-  if (options.scheme == load_scheme::hq) {
-    auto made = hq_clients::make(options.hq);
+  std::unique_ptr<quic_clients> quic;
+  if (is_over_quic(options.scheme)) {
+    auto made = quic_clients::make(options.scheme, options.quic);
     if (!made) return report(made.error());
-    bodies = std::move(made.value());
+    quic = std::move(made.value());
   }
   install_stop_signals();
   auto eal = start_environment(call, options);
   if (!eal) return report(eal.error());
-  return generate(options, eal.value(), std::move(json.value()), std::move(bodies));
+  return generate(options, eal.value(), std::move(json.value()), std::move(quic));
 }
 
 }  // namespace millrace::app

@@ -20,12 +20,16 @@ constexpr std::uint16_t default_connections = 8;
 constexpr std::uint16_t default_streams = 32;
 constexpr std::string_view ours_v4 = "198.18.0.2/24";
 constexpr std::string_view ours_v6 = "2001:db8:18::2/64";
-constexpr std::uint16_t default_hq_connections = 1;
-constexpr std::uint16_t default_hq_streams = 1;
+constexpr std::uint16_t default_quic_connections = 1;
+constexpr std::uint16_t default_quic_streams = 1;
+constexpr std::uint16_t default_stream_window = 32;  // of SRMP over QUIC
 constexpr std::uint16_t max_hq_window = 4096;
-// What hq has no use for.
-constexpr std::string_view srmp_option_names[] = {"--rate",    "--size",    "--fill",
-                                                  "--one-way", "--timeout", "--first-generation"};
+// What a target has no use for: hq; SRMP over UDP, beside all that is QUIC's; SRMP over QUIC.
+constexpr std::string_view not_of_hq[] = {"--rate",  "--size", "--fill", "--one-way", "--timeout", "--first-generation",
+                                          "--window"};
+constexpr std::string_view not_of_udp[] = {"--window"};
+constexpr std::string_view not_of_srmp_quic[] = {"--fill",       "--requests-each", "--resume",
+                                                 "--early-data", "--key-update",    "--migrate-every"};
 
 // What the options' texts say, before the target's family is known.
 struct raw_options {
@@ -33,6 +37,7 @@ struct raw_options {
   std::string address;
   std::string gateway;
   std::uint64_t size = default_size;
+  std::uint16_t stream_window = default_stream_window;
   double duration_s = default_duration_s;
   double timeout_s = 1;
   double patience_s = 5;
@@ -46,7 +51,8 @@ failure unusable(std::string what, std::string hint = "") { return {std::move(wh
 void add_target(CLI::App& options, raw_options& raw, load_options& out) {
   options
       .add_option("target,--target", raw.target,
-                  "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD], hq://ADDRESS:PORT/PATH; IPv6 in brackets")
+                  "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD], srmp+quic://ADDRESS:PORT[/METHOD], "
+                  "hq://ADDRESS:PORT/PATH; IPv6 in brackets")
       ->type_name("URL")
       ->required();
   options.add_option("--address", raw.address, "our address with its prefix length")
@@ -64,11 +70,15 @@ void add_work(CLI::App& options, raw_options& raw, load_options& out) {
   options.add_option("--connections", s.connections, "connections, each from a UDP port of its own")
       ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_connections))
       ->type_name("N")
-      ->default_str("8; of hq 1");
-  options.add_option("--streams", s.window, "requests in flight of one connection")
+      ->default_str("8; over QUIC 1");
+  options.add_option("--streams", s.window, "requests in flight of one connection; of srmp+quic its streams")
       ->check(CLI::Range(std::uint16_t{1}, max_hq_window))
       ->type_name("N")
-      ->default_str("32; of hq 1");
+      ->default_str("32; over QUIC 1");
+  options.add_option("--window", raw.stream_window, "of srmp+quic: requests in flight of one stream")
+      ->check(CLI::Range(std::uint16_t{1}, loadgen::max_load_window))
+      ->type_name("N")
+      ->capture_default_str();
   add_rate(options, "--rate", s.rate, "messages a second over all connections (open loop); 0: as fast as it goes");
   add_count(options, "--requests", s.requests, "messages, or bodies of hq, in all; 0: until time is up");
   add_seconds(options, "--duration", raw.duration_s, "how long to send, from the first answer on; 0: until stopped")
@@ -117,13 +127,23 @@ base::outcome settle_host(const raw_options& raw, load_options& out) {
 
 // An option that the target has no use for.
 base::outcome check_uses(const CLI::App& options, load_scheme scheme) {
-  const auto unused =
-      scheme == load_scheme::hq ? std::span<const std::string_view>(srmp_option_names) : hq_option_names();
-  for (const std::string_view name : unused)
-    if (options.get_option(std::string(name))->count() != 0)
-      return unusable(
-          "load: " + std::string(name) + " means nothing to a target " + std::string(to_string(scheme)) + "://",
-          "leave it out");
+  const auto check = [&](std::span<const std::string_view> unused) -> base::outcome {
+    for (const std::string_view name : unused)
+      if (options.get_option(std::string(name))->count() != 0)
+        return unusable(
+            "load: " + std::string(name) + " means nothing to a target " + std::string(to_string(scheme)) + "://",
+            "leave it out");
+    return base::done{};
+  };
+  switch (scheme) {
+    case load_scheme::srmp_udp:
+      if (auto used = check(not_of_udp); !used) return used;
+      return check(quic_option_names());
+    case load_scheme::srmp_quic:
+      return check(not_of_srmp_quic);
+    case load_scheme::hq:
+      return check(not_of_hq);
+  }
   return base::done{};
 }
 
@@ -148,10 +168,11 @@ base::outcome settle_srmp(const raw_options& raw, const load_target& target, loa
   return base::done{};
 }
 
-base::outcome settle_bodies(const CLI::App& options, const load_target& target, load_options& out) {
-  if (options.get_option("--connections")->count() == 0) out.asked.connections = default_hq_connections;
-  if (options.get_option("--streams")->count() == 0) out.asked.window = default_hq_streams;
-  loadgen::hq_settings& s = out.hq.asked;
+// What clients over QUIC share.
+base::outcome settle_connections(const CLI::App& options, load_options& out) {
+  if (options.get_option("--connections")->count() == 0) out.asked.connections = default_quic_connections;
+  if (options.get_option("--streams")->count() == 0) out.asked.window = default_quic_streams;
+  loadgen::hq_settings& s = out.quic.asked;
   s.target = out.asked.target;
   s.source = out.asked.source;
   s.first_port = out.asked.first_port;
@@ -160,8 +181,29 @@ base::outcome settle_bodies(const CLI::App& options, const load_target& target, 
   s.requests = out.asked.requests;
   s.duration_ns = out.asked.duration_ns;
   s.patience_ns = out.asked.patience_ns;
-  s.path = target.path;
-  if (auto settled = settle_hq(out.host.mtu, out.hq); !settled) return settled;
+  return settle_quic(out.host.mtu, out.quic);
+}
+
+base::outcome settle_bodies(const CLI::App& options, const load_target& target, load_options& out) {
+  out.quic.asked.path = target.path;
+  if (auto settled = settle_connections(options, out); !settled) return settled;
+  if (auto sound = loadgen::check(out.quic.asked); !sound)
+    return unusable("load: " + sound.error().what, sound.error().hint);
+  return base::done{};
+}
+
+base::outcome settle_srmp_quic(const CLI::App& options, const raw_options& raw, const load_target& target,
+                               load_options& out) {
+  if (auto settled = settle_connections(options, out); !settled) return settled;
+  loadgen::srmp_quic_settings& s = out.quic.messages;
+  s.streams = out.asked.window;
+  out.asked.window = raw.stream_window;
+  if (auto settled = settle_srmp(raw, target, out); !settled) return settled;
+  s.load = out.asked;
+  s.server_name = out.quic.asked.server_name;
+  s.version = out.quic.asked.version;
+  s.endpoint = out.quic.asked.endpoint;
+  static_cast<void>(loadgen::fit(s));
   if (auto sound = loadgen::check(s); !sound) return unusable("load: " + sound.error().what, sound.error().hint);
   return base::done{};
 }
@@ -182,8 +224,15 @@ base::outcome settle(const CLI::App& options, const raw_options& raw, load_optio
   out.plan.burst_pkts = out.burst_pkts;
   out.plan.checksums = true;
   if (out.host.mtu != 1500) out.plan.mtu = out.host.mtu;
-  return out.scheme == load_scheme::hq ? settle_bodies(options, target.value(), out)
-                                       : settle_srmp(raw, target.value(), out);
+  switch (out.scheme) {
+    case load_scheme::srmp_udp:
+      return settle_srmp(raw, target.value(), out);
+    case load_scheme::srmp_quic:
+      return settle_srmp_quic(options, raw, target.value(), out);
+    case load_scheme::hq:
+      return settle_bodies(options, target.value(), out);
+  }
+  return base::done{};
 }
 
 }  // namespace
@@ -197,12 +246,13 @@ std::optional<int> parse_load_options(const invocation& call, load_options& out)
       "srmp+udp://: SRMP over UDP. "
       "Without a method raw frames are sent, which an echo answers (serve: [srmp] answer = \"echo\");\n"
       "/Echo calls that method with JSON, /Api/All and others are called without arguments.\n\n"
+      "srmp+quic://: the same over QUIC (ALPN srmp); each stream of a connection is an SRMP connection.\n\n"
       "hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N size and content are checked, of other paths\n"
       "only that they end. Whose server it is is checked with --ca or --pin; without them whoever answers is\n"
       "believed.");
   add_target(options, raw, out);
   add_work(options, raw, out);
-  add_hq_options(options, out.hq);
+  add_quic_options(options, out.quic);
   add_port(options, out);
   add_common_options(options, out.common);
   if (const auto status = parse_options(options, "load", call)) return status;

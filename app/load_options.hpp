@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "app/load_hq_options.hpp"
+#include "app/load_quic_options.hpp"
 #include "app/load_target.hpp"
 #include "app/options.hpp"
 #include "loadgen/load_settings.hpp"
@@ -20,7 +20,7 @@ struct load_options {
   common_options common;
   load_scheme scheme = load_scheme::srmp_udp;
   loadgen::load_settings asked;  // of all generators together; of hq what all schemes share
-  load_hq_options hq;            // where the scheme is hq
+  load_quic_options quic;        // where the scheme is hq or srmp_quic
   net::host_config host;         // our side: address, route, MTU; MAC and offloads are the port's
   port::plan_request plan;
   std::uint16_t burst_pkts = 32;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "loadgen/srmp_load.hpp"
+#include "loadgen/srmp_quic_load.hpp"
 
 namespace millrace::app {
 namespace {
@@ -51,17 +52,21 @@ latency_figures latency_of(const stats::latency_histogram& h) noexcept {
   return {h.percentile(50), h.percentile(90), h.percentile(99), h.percentile(99.9), h.max()};
 }
 
-std::string errors_text(const load_figures& did) {
+std::string errors_text(const load_figures& did, const quic_end* quic = nullptr) {
   std::string text;
   for (std::size_t i = 0; i < did.errors.size(); ++i)
-    if (did.errors[i] != 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(static_cast<load_error>(i)), did.errors[i]);
+    add_kind_text(to_string(static_cast<load_error>(i)), did.errors[i], text);
+  if (quic != nullptr) {
+    add_kind_text("lost_connections", quic->lost, text);
+    for (const auto& [kind, n] : quic->troubles) add_kind_text(kind, n, text);
+  }
   return text.empty() ? "none" : text;
 }
+const quic_end* quic_of(const load_end& end) noexcept { return end.quic ? &*end.quic : nullptr; }
 
-}  // namespace
-
-load_end gather(const load_settings& asked, std::span<const std::unique_ptr<loadgen::srmp_load>> loads) {
+// What all kinds of generators have; `each` sees every one of them.
+template <class Load, class Each>
+load_end gather_all(const load_settings& asked, std::span<const std::unique_ptr<Load>> loads, Each&& each) {
   load_end end;
   end.asked = asked;
   bool first = true;
@@ -73,7 +78,28 @@ load_end gather(const load_settings& asked, std::span<const std::unique_ptr<load
       end.did += did;
     first = false;
     end.latency->merge(one->latency());
+    each(*one);
   }
+  return end;
+}
+
+}  // namespace
+
+load_end gather(const load_settings& asked, std::span<const std::unique_ptr<loadgen::srmp_load>> loads) {
+  return gather_all(asked, loads, [](const loadgen::srmp_load&) {});
+}
+
+load_end gather(const load_settings& asked, std::span<const std::unique_ptr<loadgen::srmp_quic_load>> loads) {
+  quic_end quic;
+  load_end end = gather_all(asked, loads, [&](const loadgen::srmp_quic_load& one) {
+    quic.begun += one.connections_begun();
+    quic.completed += one.handshakes();
+    quic.lost += one.connections_lost();
+    quic.handshake_heap += one.endpoint().handshake_heap_calls();
+    if (const auto loss = one.last_loss()) quic.last_loss = loss;
+    add_troubles(one.events(), quic.troubles);
+  });
+  end.quic = std::move(quic);
   return end;
 }
 
@@ -100,8 +126,8 @@ std::string load_text(const load_end& end) {
   fmt::format_to(out, "  messages  {} sent, {} answered in {:.2f} s", did.sent, did.replies, seconds);
   if (did.items != 0) fmt::format_to(out, ", with {} items of streams", did.items);
   if (did.in_flight != 0) fmt::format_to(out, ", {} still in flight", did.in_flight);
-  fmt::format_to(out, "\n  rate      {} messages a second, {:.1f} a datagram\n", scaled(per(achieved(end), seconds)),
-                 per(did.sent, static_cast<double>(did.datagrams_sent)));
+  fmt::format_to(out, "\n  rate      {} messages a second, {:.1f} {}\n", scaled(per(achieved(end), seconds)),
+                 per(did.sent, static_cast<double>(did.datagrams_sent)), end.quic ? "at a time" : "a datagram");
   if (end.asked.rate != 0)
     fmt::format_to(out, "  open loop {} a second asked; sending was behind by {} at most\n",
                    scaled(static_cast<double>(end.asked.rate)), time_text(did.behind_ns));
@@ -112,7 +138,12 @@ std::string load_text(const load_end& end) {
                    time_text(l.p99), time_text(l.p999), time_text(l.max),
                    end.asked.rate != 0 ? ", from the time a message was meant to be sent" : "");
   }
-  fmt::format_to(out, "  errors    {}\n", errors_text(did));
+  if (end.quic)
+    fmt::format_to(out, "  handshakes {} of {} completed, {:.1f} a second\n", end.quic->completed, end.quic->begun,
+                   per(end.quic->completed, seconds));
+  fmt::format_to(out, "  errors    {}\n", errors_text(did, quic_of(end)));
+  if (end.quic && end.quic->lost != 0 && end.quic->last_loss)
+    fmt::format_to(out, "            of the last lost connection: {}\n", loss_text(*end.quic->last_loss));
   if (did.answered && did.unheard != 0)
     fmt::format_to(out, "  unheard   {} of {} connections got no answer, from no port they tried\n", did.unheard,
                    end.asked.connections);
@@ -142,11 +173,18 @@ void fill_load_result(const load_end& end, run_result& out) {
   if (end.latency->count() != 0) out.latency_ns = latency_of(*end.latency);
   for (std::size_t i = 0; i < end.did.errors.size(); ++i)
     if (end.did.errors[i] != 0) out.add_error(to_string(static_cast<load_error>(i)), end.did.errors[i]);
+  if (!end.quic) return;
+  out.rate.handshakes_per_s = per(end.quic->completed, seconds);
+  out.handshakes =
+      handshake_figures{.begun = end.quic->begun, .completed = end.quic->completed, .resumed = 0, .early_data = 0};
+  if (end.quic->lost != 0) out.add_error("lost_connections", end.quic->lost);
+  for (const auto& [kind, n] : end.quic->troubles) out.add_error(kind, n);
 }
 
 std::string load_failure(const load_end& end, std::uint64_t unroutable) {
   const load_figures& did = end.did;
   const std::string target = to_text(end.asked.target);
+  if (end.quic && !did.answered) return no_connection_text(end.asked.target, *end.quic);
   if (!did.answered && did.knocks == 0)
     return "nothing was sent to " + target + ": our address was not ours in time (is it somebody else's?)";
   if (!did.answered && unroutable != 0)
@@ -160,7 +198,7 @@ std::string load_failure(const load_end& end, std::uint64_t unroutable) {
     return "no reply from " + target +
            ": it was asked, and said nothing (raw frames want a server that echoes them; /Echo is a call)";
   if (did.sent != 0 && !is_one_way(end) && did.replies == 0 && did.items == 0)
-    return fmt::format("no right reply from {}: {}", target, errors_text(did));
+    return fmt::format("no right reply from {}: {}", target, errors_text(did, quic_of(end)));
   return {};
 }
 

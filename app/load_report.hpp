@@ -8,28 +8,34 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "app/quic_report.hpp"
 #include "app/result_json.hpp"
 #include "loadgen/load_settings.hpp"
 #include "stats/latency_histogram.hpp"
 
 namespace millrace::loadgen {
 class srmp_load;
-}
+class srmp_quic_load;
+}  // namespace millrace::loadgen
 
 namespace millrace::app {
 
 struct load_end {
   loadgen::load_settings asked;  // of one generator; connections, rate and requests of all together
   loadgen::load_figures did;     // added up
+  std::optional<quic_end> quic;  // of messages over QUIC: their connections
   std::unique_ptr<stats::latency_histogram> latency = std::make_unique<stats::latency_histogram>();
 };
 
 // `asked`: what was wanted of all generators together.
 [[nodiscard]] load_end gather(const loadgen::load_settings& asked,
                               std::span<const std::unique_ptr<loadgen::srmp_load>> loads);
+[[nodiscard]] load_end gather(const loadgen::load_settings& asked,
+                              std::span<const std::unique_ptr<loadgen::srmp_quic_load>> loads);
 
 // "IPV4:PORT", "[IPV6]:PORT".
 [[nodiscard]] std::string to_text(const base::endpoint& where);
@@ -43,7 +49,8 @@ struct load_end {
 void add_load_workload(const loadgen::load_settings& asked, workload_parameters& out);
 void fill_load_result(const load_end& end, run_result& out);
 
-// Nothing was ever answered, or the target answered nothing but errors.
+// Nothing was ever answered, or the target answered nothing but errors. Lost connections are forgiven: their requests
+// are time-outs, and the errors tell.
 // `unroutable`: datagrams that no route led anywhere.
 [[nodiscard]] std::string load_failure(const load_end& end, std::uint64_t unroutable = 0);
 

@@ -15,7 +15,8 @@ namespace {
 using base::ip_address;
 using base::ip_family;
 
-constexpr std::string_view later_schemes[] = {"h3", "srmp+tcp", "srmp+quic", "http", "ws"};
+constexpr std::string_view later_schemes[] = {"h3", "srmp+tcp", "http", "ws"};
+constexpr load_scheme schemes[] = {load_scheme::srmp_udp, load_scheme::srmp_quic, load_scheme::hq};
 
 std::optional<unsigned> read_number(std::string_view text, unsigned most) {
   unsigned value = 0;
@@ -25,8 +26,10 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
 }
 
 base::failure refusal(const std::string& text, const std::string& why) {
-  return {fmt::format("load: --target '{}': {}", text, why),
-          "srmp+udp://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH", true};
+  return {
+      fmt::format("load: --target '{}': {}", text, why),
+      "srmp+udp://ADDRESS:PORT or srmp+quic://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH",
+      true};
 }
 
 // What stands between "://" and the first slash. Answers what is wrong with it, or nothing.
@@ -62,17 +65,17 @@ base::result<load_target> parse_load_target(const std::string& text) {
   if (colon == std::string::npos) return refusal(text, "no scheme");
   const std::string_view named = std::string_view(text).substr(0, colon);
   load_target out;
-  if (named == to_string(load_scheme::hq)) {
-    out.scheme = load_scheme::hq;
-  } else if (named != to_string(load_scheme::srmp_udp)) {
+  const auto* known = std::ranges::find_if(schemes, [&](load_scheme one) { return named == to_string(one); });
+  if (known == std::end(schemes)) {
     const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
-    return refusal(
-        text, fmt::format("the scheme '{}' is not {}", named, later ? "there yet, only srmp+udp and hq are" : "known"));
+    return refusal(text, fmt::format("the scheme '{}' is not {}", named,
+                                     later ? "there yet, only srmp+udp, srmp+quic and hq are" : "known"));
   }
+  out.scheme = *known;
   const std::string_view rest = std::string_view(text).substr(colon + 3);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   const bool is_hq = out.scheme == load_scheme::hq;
-  out.where.port = is_hq ? default_quic_port : default_srmp_port;
+  out.where.port = is_over_quic(out.scheme) ? default_quic_port : default_srmp_port;
   if (const std::string wrong = read_authority(rest.substr(0, slash), out.where); !wrong.empty())
     return refusal(text, wrong);
   if (is_hq)

@@ -11,20 +11,29 @@
 
 namespace millrace::app {
 
-enum class load_scheme : std::uint8_t { srmp_udp, hq };
+enum class load_scheme : std::uint8_t { srmp_udp, srmp_quic, hq };
 [[nodiscard]] constexpr std::string_view to_string(load_scheme scheme) noexcept {
-  return scheme == load_scheme::hq ? "hq" : "srmp+udp";
+  switch (scheme) {
+    case load_scheme::srmp_udp:
+      return "srmp+udp";
+    case load_scheme::srmp_quic:
+      return "srmp+quic";
+    case load_scheme::hq:
+      return "hq";
+  }
+  return "srmp+udp";
 }
+[[nodiscard]] constexpr bool is_over_quic(load_scheme scheme) noexcept { return scheme != load_scheme::srmp_udp; }
 
 struct load_target {
   load_scheme scheme = load_scheme::srmp_udp;
   base::endpoint where;
-  std::string method;  // of srmp+udp; empty: raw frames
+  std::string method;  // of srmp; empty: raw frames
   std::string path;    // of hq, with its slash, kept as it was given
 };
 
-// "srmp+udp://HOST:PORT[/METHOD]", "hq://HOST:PORT[/PATH]"; HOST is an IPv4 address or an IPv6 one in brackets, PORT
-// may be left out (5500; 443).
+// "srmp+udp://HOST:PORT[/METHOD]", "srmp+quic://HOST:PORT[/METHOD]", "hq://HOST:PORT[/PATH]"; HOST is an IPv4 address
+// or an IPv6 one in brackets, PORT may be left out (5500; over QUIC 443).
 [[nodiscard]] base::result<load_target> parse_load_target(const std::string& text);
 
 }  // namespace millrace::app

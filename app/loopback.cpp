@@ -33,7 +33,7 @@ base::result<env::eal> start(const invocation& call, const loopback_options& opt
 
 void add_loopback_workload(const loopback_options& options, workload_parameters& out) {
   out.add("workload", to_string(options.workload));
-  if (options.workload != loopback_workload::io) out.add("transport", options.transport);
+  if (options.workload != loopback_workload::io) out.add("transport", to_string(options.transport));
   out.add("size", options.size);
   out.add("burst", options.burst_pkts);
   out.add("duration", options.duration_s);

@@ -20,6 +20,8 @@ constexpr std::uint16_t quic_port = default_quic_port;
 // in the cache; on a slow wire more are on their way.
 constexpr std::uint32_t quic_in_flight = 512;
 constexpr std::uint32_t quic_in_flight_slowly = 4096;
+constexpr std::uint32_t quic_kept_pkts = 8192;  // of streams with holes: a window's worth
+constexpr std::uint32_t most_kept_pkts = 65'536;
 constexpr unsigned turns_a_step = 4;  // of each half: a burst in flight here is one that waits there
 constexpr std::size_t ipv4_udp_headers = 28;
 constexpr std::uint64_t stop_slack_ns = 1'000'000'000;
@@ -62,6 +64,14 @@ pipeline::loop_settings loop_of(const loopback_options& options, bool may_sleep)
           .stop_patience_ns = patience_ns(options)};
 }
 
+// Replies that may wait to be acknowledged: every window, twice, and the blocks that are not full.
+std::uint32_t reply_blocks(const loopback_options& options) {
+  constexpr std::uint64_t block_bytes = 2048, least = 1024, most = 1u << 18;
+  const std::uint64_t lines = std::uint64_t{options.connections} * options.streams;
+  const std::uint64_t bytes = lines * options.window * (options.size + srmp::wire::long_header_size);
+  return static_cast<std::uint32_t>(std::clamp(2 * bytes / block_bytes + 4 * lines, least, most));
+}
+
 // For what the options ask, and no more.
 quic::endpoint::endpoint_settings endpoint_of(const loopback_options& options) {
   quic::endpoint::endpoint_settings s = quic_config::default_endpoint();
@@ -69,6 +79,7 @@ quic::endpoint::endpoint_settings endpoint_of(const loopback_options& options) {
   s.connections = connections + 16;
   s.handshakes = connections + 16;
   s.streams = connections * (options.streams + 8u);
+  s.sent_blocks = std::max(s.sent_blocks, 8 * connections);
   s.transport.streams_bidi = std::max<std::uint64_t>(options.streams, 16);
   s.transport.max_datagram_bytes = static_cast<std::uint16_t>(options.mtu - ipv4_udp_headers);
   s.transport.max_udp_payload = s.transport.max_datagram_bytes;
@@ -94,35 +105,6 @@ loadgen::hq_settings body_settings(const loopback_options& options) {
   return s;
 }
 
-serve_config server_config(const loopback_options& options, bool may_sleep) {
-  serve_config config = default_config();
-  interface_config& at = config.interfaces.front();
-  at.own_mac = at.own_mtu = true;
-  at.host = host_of(options, 1);
-  config.srmp.port = srmp_port;
-  const bool raw = options.workload == loopback_workload::srmp_echo && options.method.empty();
-  config.srmp.answer = raw ? srmp_answer::echo : srmp_answer::rpc;
-  config.srmp.amplification.bytes = {0, 0};  // our own client is no victim
-  if (options.workload == loopback_workload::srmp_stream)
-    config.srmp.rpc.max_items = static_cast<std::uint32_t>(options.size / stream_item(options) + 1);
-  config.quic.port = options.workload == loopback_workload::quic_stream ? quic_port : 0;
-  if (options.workload == loopback_workload::quic_stream) config.srmp.port = 0;
-  config.quic.endpoint = endpoint_of(options);
-  config.quic.keylog.clear();
-  config.loop = loop_of(options, may_sleep);
-  return config;
-}
-
-template <class Settings>
-Settings share_of(const Settings& all, std::uint16_t i, std::uint16_t n) {
-  Settings s = all;
-  const auto part = [&](std::uint64_t whole) { return whole * (i + 1u) / n - whole * i / n; };
-  s.connections = static_cast<std::uint16_t>(part(all.connections));
-  s.first_port = static_cast<std::uint16_t>(all.first_port + std::uint64_t{all.connections} * i / n);
-  s.requests = part(all.requests);
-  return s;
-}
-
 loadgen::load_settings echo_settings(const loopback_options& options) {
   loadgen::load_settings s;
   s.target = {address(1), srmp_port};
@@ -138,6 +120,49 @@ loadgen::load_settings echo_settings(const loopback_options& options) {
     s.ask = options.method == "Echo" ? loadgen::load_ask::rpc_echo : loadgen::load_ask::rpc_call;
     s.method = options.method;
   }
+  return s;
+}
+
+loadgen::srmp_quic_settings quic_echo_settings(const loopback_options& options) {
+  loadgen::srmp_quic_settings s;
+  s.load = echo_settings(options);
+  s.load.target.port = quic_port;
+  s.load.window = options.window;
+  s.streams = options.streams;
+  s.server_name = "localhost";
+  s.endpoint = endpoint_of(options);
+  static_cast<void>(loadgen::fit(s));
+  return s;
+}
+
+serve_config server_config(const loopback_options& options, bool may_sleep) {
+  serve_config config = default_config();
+  interface_config& at = config.interfaces.front();
+  at.own_mac = at.own_mtu = true;
+  at.host = host_of(options, 1);
+  config.srmp.port = srmp_port;
+  const bool raw = options.workload == loopback_workload::srmp_echo && options.method.empty();
+  config.srmp.answer = raw ? srmp_answer::echo : srmp_answer::rpc;
+  config.srmp.amplification.bytes = {0, 0};  // our own client is no victim
+  if (options.workload == loopback_workload::srmp_stream)
+    config.srmp.rpc.max_items = static_cast<std::uint32_t>(options.size / stream_item(options) + 1);
+  config.quic.port = options.is_quic() ? quic_port : 0;
+  if (options.is_quic()) config.srmp.port = 0;
+  config.quic.srmp = options.is_srmp_quic();
+  config.quic.srmp_blocks = reply_blocks(options);
+  config.quic.endpoint = endpoint_of(options);
+  config.quic.keylog.clear();
+  config.loop = loop_of(options, may_sleep);
+  return config;
+}
+
+template <class Settings>
+Settings share_of(const Settings& all, std::uint16_t i, std::uint16_t n) {
+  Settings s = all;
+  const auto part = [&](std::uint64_t whole) { return whole * (i + 1u) / n - whole * i / n; };
+  s.connections = static_cast<std::uint16_t>(part(all.connections));
+  s.first_port = static_cast<std::uint16_t>(all.first_port + std::uint64_t{all.connections} * i / n);
+  s.requests = part(all.requests);
   return s;
 }
 
@@ -159,10 +184,14 @@ loadgen::stream_settings stream_settings(const loopback_options& options) {
 }  // namespace
 
 std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t lcores) {
-  if (options.workload != loopback_workload::quic_stream) return 0;
+  if (!options.is_quic()) return 0;
   quic_config config;
   config.endpoint = endpoint_of(options);
-  return 2 * expected_quic_bytes(config, lcores);
+  config.srmp = options.is_srmp_quic();
+  config.srmp_blocks = reply_blocks(options);
+  return expected_quic_bytes(config, lcores) + lcores * (config.srmp
+                                                             ? loadgen::memory_bytes(quic_echo_settings(options))
+                                                             : quic::endpoint::memory_bytes(config.endpoint));
 }
 
 // An item is answered in one datagram, which holds a frame's header, the method's name and the data's length; in the
@@ -178,16 +207,26 @@ std::uint32_t stream_item(const loopback_options& options) noexcept {
   return options.item != 0 ? static_cast<std::uint32_t>(options.item) : largest_item(options);
 }
 
+std::uint32_t kept_packets(const loopback_options& options) noexcept {
+  if (options.workload == loopback_workload::quic_stream) return quic_kept_pkts;
+  loadgen::srmp_quic_settings s = quic_echo_settings(options);
+  return std::max(quic_kept_pkts, std::min(loadgen::fit(s), most_kept_pkts));
+}
+
 std::uint64_t most_in_flight(const loopback_options& options) noexcept {
   const std::uint64_t asked = std::uint64_t{options.connections} * options.streams;
-  if (options.workload == loopback_workload::quic_stream)
-    return options.wire.is_needed() ? quic_in_flight_slowly : quic_in_flight;
+  if (options.is_quic()) return options.wire.is_needed() ? quic_in_flight_slowly : quic_in_flight;
   if (options.workload == loopback_workload::srmp_stream) return asked * (options.size / stream_item(options) + 2);
   return asked * (options.size / (options.mtu - ipv4_udp_headers) + 1);
 }
 
 outcome check_srmp(const loopback_options& options) {
   if (options.workload == loopback_workload::quic_stream) return base::done{};
+  if (options.is_srmp_quic()) {
+    if (auto sound = check(quic_echo_settings(options)); !sound)
+      return failure{"loopback: " + sound.error().what, sound.error().hint, true};
+    return base::done{};
+  }
   const bool streams = options.workload == loopback_workload::srmp_stream;
   if (options.item > largest_item(options))
     return failure{"loopback: --item: " + std::to_string(options.item) + " bytes do not fit a datagram of --mtu " +
@@ -212,22 +251,27 @@ base::result<std::unique_ptr<loopback_ends>> loopback_ends::make(const loopback_
   made->asked_echoes_ = echo_settings(options);
   made->asked_streams_ = stream_settings(options);
   made->asked_bodies_ = body_settings(options);
-  if (options.workload == loopback_workload::quic_stream) {
-    auto trust = tls::client_trust::anybody();
-    if (!trust) return trust.error();
-    tls::client_settings client;
-    client.trust = std::move(trust.value());
-    client.protocols = {std::string(pipeline::hq_protocol)};
-    auto context = tls::client_context::make(std::move(client));
-    if (!context) return context.error();
-    made->asked_bodies_.tls = std::move(context.value());
-  }
+  made->asked_quic_echoes_ = quic_echo_settings(options);
+  if (options.is_quic())
+    if (auto tls = made->make_tls(options); !tls) return tls.error();
   if (auto server = made->make_server(options, pair, pool, lcores); !server) return server.error();
   const auto count = static_cast<std::uint16_t>(made->server_->loops());
   for (std::uint16_t i = 0; i < count; ++i)
     if (auto client = made->make_client(options, pair, pool, i, count); !client) return client.error();
   if (options.wire.is_needed()) made->add_wires(options);
   return made;
+}
+
+outcome loopback_ends::make_tls(const loopback_options& options) {
+  auto trust = tls::client_trust::anybody();
+  if (!trust) return trust.error();
+  tls::client_settings client;
+  client.trust = std::move(trust.value());
+  client.protocols = {std::string(options.is_srmp_quic() ? pipeline::srmp_protocol : pipeline::hq_protocol)};
+  auto context = tls::client_context::make(std::move(client));
+  if (!context) return context.error();
+  asked_bodies_.tls = asked_quic_echoes_.tls = std::move(context.value());
+  return base::done{};
 }
 
 outcome loopback_ends::make_server(const loopback_options& options, const ring_pair& pair, mem::packet_pool& pool,
@@ -255,26 +299,25 @@ outcome loopback_ends::make_client(const loopback_options& options, const ring_p
   auto loop = pipeline::service_loop::make(loop_of(options, server_->has_lcores() && of == 1), {&at, 1}, pool);
   if (!loop) return loop.error();
   clients_.push_back(std::move(loop.value()));
-  if (options.workload == loopback_workload::srmp_stream) {
-    auto load = loadgen::stream_load::make(share_of(asked_streams_, which, of));
+  const auto begin = [&]<class Load>(std::vector<std::unique_ptr<Load>>& loads, auto&&... made_of) -> outcome {
+    auto load = Load::make(made_of...);
     if (!load) return load.error();
-    streams_.push_back(std::move(load.value()));
-    return streams_.back()->open_on(*clients_.back());
-  }
-  if (options.workload == loopback_workload::quic_stream) {
-    loadgen::hq_settings mine = share_of(asked_bodies_, which, of);
-    auto load = loadgen::hq_load::make(mine, pool);
-    if (!load) return load.error();
-    bodies_.push_back(std::move(load.value()));
-    return bodies_.back()->open_on(*clients_.back());
-  }
-  loadgen::load_settings mine = share_of(asked_echoes_, which, of);
-  mine.share = which;
-  mine.shares = of;
-  auto load = loadgen::srmp_load::make(mine);
-  if (!load) return load.error();
-  echoes_.push_back(std::move(load.value()));
-  return echoes_.back()->open_on(*clients_.back());
+    loads.push_back(std::move(load.value()));
+    return loads.back()->open_on(*clients_.back());
+  };
+  if (options.workload == loopback_workload::srmp_stream) return begin(streams_, share_of(asked_streams_, which, of));
+  if (options.workload == loopback_workload::quic_stream)
+    return begin(bodies_, share_of(asked_bodies_, which, of), pool);
+  const auto with_rate = [&](loadgen::load_settings all) {
+    loadgen::load_settings mine = share_of(all, which, of);
+    mine.share = which;
+    mine.shares = of;
+    return mine;
+  };
+  if (!options.is_srmp_quic()) return begin(echoes_, with_rate(asked_echoes_));
+  loadgen::srmp_quic_settings mine = asked_quic_echoes_;
+  mine.load = with_rate(mine.load);
+  return begin(quic_echoes_, mine, pool);
 }
 
 // One in each direction of each queue pair, with a seed of its own.
@@ -311,6 +354,8 @@ bool loopback_ends::is_done() const noexcept {
     if (!one->is_done()) return false;
   for (const auto& one : bodies_)
     if (!one->is_done()) return false;
+  for (const auto& one : quic_echoes_)
+    if (!one->is_done()) return false;
   return true;
 }
 
@@ -334,6 +379,7 @@ void loopback_ends::finish() noexcept {
 std::uint64_t loopback_ends::handshake_heap_calls() const noexcept {
   std::uint64_t sum = server_->handshake_heap_calls();
   for (const auto& one : bodies_) sum += one->endpoint().handshake_heap_calls();
+  for (const auto& one : quic_echoes_) sum += one->endpoint().handshake_heap_calls();
   return sum;
 }
 

@@ -19,6 +19,7 @@
 #include "app/stream_report.hpp"
 #include "loadgen/hq_load.hpp"
 #include "loadgen/srmp_load.hpp"
+#include "loadgen/srmp_quic_load.hpp"
 
 namespace millrace::app {
 
@@ -38,7 +39,9 @@ class loopback_ends {
   void finish() noexcept;
 
   [[nodiscard]] std::string describe() const;
-  [[nodiscard]] load_end echoes() const { return gather(asked_echoes_, echoes_); }
+  [[nodiscard]] load_end echoes() const {
+    return quic_echoes_.empty() ? gather(asked_echoes_, echoes_) : gather(asked_quic_echoes_.load, quic_echoes_);
+  }
   [[nodiscard]] stream_end streams() const { return gather(asked_streams_, streams_); }
   [[nodiscard]] hq_end bodies() const { return gather(asked_bodies_, bodies_); }
 
@@ -61,17 +64,20 @@ class loopback_ends {
   [[nodiscard]] base::outcome make_client(const loopback_options& options, const ring_pair& pair,
                                           mem::packet_pool& pool, std::uint16_t which, std::uint16_t of);
   void add_wires(const loopback_options& options);
+  [[nodiscard]] base::outcome make_tls(const loopback_options& options);
 
   unsigned main_ = 0;
   loadgen::stream_pattern pattern_;
   loadgen::load_settings asked_echoes_;
   loadgen::stream_settings asked_streams_;
   loadgen::hq_settings asked_bodies_;
+  loadgen::srmp_quic_settings asked_quic_echoes_;
   std::vector<std::unique_ptr<pipeline::impairment>> wires_;  // gone behind the loops that receive through them
   std::unique_ptr<appliance> server_;
-  std::vector<std::unique_ptr<loadgen::srmp_load>> echoes_;     // a client has one of these
-  std::vector<std::unique_ptr<loadgen::stream_load>> streams_;  // or one of these
-  std::vector<std::unique_ptr<loadgen::hq_load>> bodies_;       // or one of these
+  std::vector<std::unique_ptr<loadgen::srmp_load>> echoes_;            // a client has one of these
+  std::vector<std::unique_ptr<loadgen::stream_load>> streams_;         // or one of these
+  std::vector<std::unique_ptr<loadgen::hq_load>> bodies_;              // or one of these
+  std::vector<std::unique_ptr<loadgen::srmp_quic_load>> quic_echoes_;  // or one of these
   std::vector<std::unique_ptr<pipeline::service_loop>> clients_;
   std::uint64_t cpu_ns_ = 0;  // of the calling lcore at start()
 };
@@ -80,6 +86,8 @@ class loopback_ends {
 [[nodiscard]] base::outcome check_srmp(const loopback_options& options);
 // Packets that can be between the halves at once: what windows let.
 [[nodiscard]] std::uint64_t most_in_flight(const loopback_options& options) noexcept;
+// Packets that streams of QUIC may hold, of each half.
+[[nodiscard]] std::uint32_t kept_packets(const loopback_options& options) noexcept;
 // Bytes of EAL memory that QUIC endpoints of both halves take.
 [[nodiscard]] std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t lcores);
 // Bytes of an item, and of the largest that fits a datagram.

@@ -27,7 +27,7 @@ constexpr std::uint32_t echo_payload = 28;
 constexpr std::uint32_t stream_bytes = 256 * 1024;
 constexpr std::uint32_t most_stream_bytes = 1u << 30;
 constexpr std::uint64_t body_bytes = 1u << 30;
-constexpr std::uint16_t smallest_quic_mtu = 1228;  // RFC 9000 14: 1200 bytes, and the headers of IPv4 and UDP
+constexpr std::uint16_t smallest_quic_mtu = 1228;
 constexpr double longest_delay_ms = 10'000;
 
 constexpr unsigned of(loopback_workload workload) noexcept { return 1u << static_cast<unsigned>(workload); }
@@ -79,20 +79,23 @@ void add_workload(CLI::App& options, loopback_options& out) {
                                                          (planned ? "not there yet; there are " : "none of ") +
                                                          std::string(workload_words));
           },
-          "io: packets circulate between two ports; srmp-echo: a server answers each message with itself; srmp-stream: "
+          "io: packets circulate between two ports; srmp-echo: a server answers each message with itself, over "
+          "--transport; "
+          "srmp-stream: "
           "it answers each request with a stream; quic-stream: it sends bodies over QUIC")
       ->type_name("WORD")
       ->default_str("srmp-echo");
   options
       .add_option_function<std::string>(
           "--transport",
-          [](const std::string& word) {
-            if (word == "udp") return;
-            throw CLI::ValidationError("--transport", word == "quic" || word == "tcp"
-                                                          ? "SRMP over '" + word + "' is not there yet; there is udp"
-                                                          : "'" + word + "' is none of udp");
+          [&out](const std::string& word) {
+            if (word == "tcp")
+              throw CLI::ValidationError("--transport", "SRMP over 'tcp' is not there yet; there are udp and quic");
+            if (word != "udp" && word != "quic")
+              throw CLI::ValidationError("--transport", "'" + word + "' is none of udp, quic");
+            out.transport = word == "quic" ? loopback_transport::quic : loopback_transport::udp;
           },
-          "what carries SRMP: udp")
+          "what carries SRMP: udp, quic (srmp-echo alone)")
       ->type_name("WORD")
       ->default_str("udp");
 }
@@ -110,7 +113,12 @@ void add_load(CLI::App& options, loopback_options& out) {
   options.add_option("--streams", out.streams, "requests, or streams, in flight of one connection")
       ->check(CLI::Range(1, int{loadgen::max_load_window}))
       ->type_name("N")
-      ->default_str("srmp-echo: 64, filled 255; srmp-stream: 1");
+      ->default_str("srmp-echo: 64, filled 255, over quic 1; srmp-stream: 1");
+  options
+      .add_option("--window", out.window, "of SRMP over quic, whose --streams are streams: requests in flight of one")
+      ->check(CLI::Range(1, int{loadgen::max_load_window}))
+      ->type_name("N")
+      ->capture_default_str();
   options
       .add_option("--method", out.method, "call this rpc method with JSON arguments, e.g. Echo, instead of raw frames")
       ->type_name("NAME");
@@ -164,7 +172,23 @@ outcome check_uses(const CLI::App& options, const loopback_options& out) {
       return failure{"loopback: " + std::string(one.option) + " means nothing to --workload " +
                          std::string(to_string(out.workload)),
                      "leave it out", true};
+  const auto is_given = [&](const char* option) { return options.get_option(option)->count() != 0; };
+  if (out.transport == loopback_transport::quic && out.workload == loopback_workload::srmp_stream)
+    return failure{"loopback: --transport quic: srmp-stream counts what datagrams lose, and over QUIC none is lost",
+                   "--workload srmp-echo --transport quic, or srmp-stream over udp", true};
+  if (out.is_srmp_quic() && is_given("--fill"))
+    return failure{"loopback: --fill is of datagrams, and QUIC fills its own", "leave it out", true};
+  if (!out.is_srmp_quic() && is_given("--window"))
+    return failure{"loopback: --window is of streams of SRMP over QUIC", "--transport quic, or --streams", true};
   return base::done{};
+}
+
+// RFC 9000 14: 1200 bytes, and the headers of IPv4 and UDP.
+outcome check_quic_mtu(const loopback_options& out) {
+  if (out.mtu >= smallest_quic_mtu) return base::done{};
+  return failure{"loopback: --mtu: QUIC needs datagrams of 1200 bytes, and so an MTU of " +
+                     std::to_string(smallest_quic_mtu) + " at least",
+                 "", true};
 }
 
 outcome check_size(const std::string& option, std::uint64_t bytes, std::uint64_t least, std::uint64_t most) {
@@ -188,7 +212,9 @@ outcome settle(const CLI::App& options, loopback_options& out) {
       if (!sized) out.size = echo_payload;
       // Filled datagrams hold some 46 messages: a window of a few bursts of them is thousands of messages.
       if (out.connections == 0) out.connections = out.fill ? 32 : 4;
-      if (out.streams == 0) out.streams = out.fill ? 255 : 64;
+      if (out.streams == 0) out.streams = out.is_srmp_quic() ? 1 : out.fill ? 255 : 64;
+      if (out.is_srmp_quic())
+        if (auto fits = check_quic_mtu(out); !fits) return fits;
       return check_size("--size", out.size, 0, loadgen::max_load_size);
     case loopback_workload::srmp_stream:
       if (!sized) out.size = stream_bytes;
@@ -199,10 +225,7 @@ outcome settle(const CLI::App& options, loopback_options& out) {
       if (!sized) out.size = body_bytes;
       if (out.connections == 0) out.connections = 1;
       if (out.streams == 0) out.streams = 1;
-      if (out.mtu < smallest_quic_mtu)
-        return failure{"loopback: --mtu: QUIC needs datagrams of 1200 bytes, and so an MTU of " +
-                           std::to_string(smallest_quic_mtu) + " at least",
-                       "", true};
+      if (auto fits = check_quic_mtu(out); !fits) return fits;
       return check_size("--size", out.size, 1, pipeline::max_pattern_body);
   }
   return base::done{};

@@ -25,15 +25,14 @@ using pipeline::count;
 using pipeline::figures;
 
 constexpr std::uint32_t fewest_slots = 1024;
-constexpr std::uint32_t kept_pkts = 2048;       // that outputs, hosts and services have at hand
-constexpr std::uint32_t quic_kept_pkts = 8192;  // of streams with holes: a window's worth
-constexpr unsigned steps_a_look = 64;           // at the clock
-constexpr double sample_s = 0.005;              // of the pool
+constexpr std::uint32_t kept_pkts = 2048;  // that outputs, hosts and services have at hand
+constexpr unsigned steps_a_look = 64;      // at the clock
+constexpr double sample_s = 0.005;         // of the pool
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 bool is_stream(const loopback_options& options) { return options.workload == loopback_workload::srmp_stream; }
-bool is_quic(const loopback_options& options) { return options.workload == loopback_workload::quic_stream; }
+bool is_bodies(const loopback_options& options) { return options.workload == loopback_workload::quic_stream; }
 
 std::uint16_t queues_of(std::size_t workers) noexcept {
   return static_cast<std::uint16_t>(std::clamp<std::size_t>(workers, 1, 16));
@@ -62,7 +61,7 @@ struct srmp_end {
 void print_period(const srmp_run& run, double now, double& printed, load_end& echoes, stream_end& streams,
                   hq_end& bodies) {
   std::string text;
-  if (is_quic(run.options)) {
+  if (is_bodies(run.options)) {
     hq_end reading = run.ends->bodies();
     text = hq_period_text(now, now - printed, bodies.did, reading.did);
     bodies = std::move(reading);
@@ -161,10 +160,12 @@ srmp_end finish(srmp_run& run, double seconds) {
 std::string failure_of(const srmp_run& run, const srmp_end& end) {
   if (!end.broken.empty()) return end.broken;
   const bool good_wire = !run.options.wire.is_needed();
-  if (is_quic(run.options)) return stop_requested() ? std::string{} : hq_failure(end.bodies);
+  if (is_bodies(run.options)) return stop_requested() ? std::string{} : hq_failure(end.bodies);
   if (is_stream(run.options)) return stop_requested() ? std::string{} : stream_failure(end.streams, good_wire);
   if (const std::uint64_t wrong = end.echoes.did[loadgen::load_error::mismatch]; wrong != 0)
     return fmt::format("{} replies were not what was asked", wrong);
+  if (end.echoes.quic && end.echoes.quic->lost != 0 && !stop_requested())
+    return fmt::format("{} connections were lost", end.echoes.quic->lost);
   return stop_requested() ? std::string{} : load_failure(end.echoes);
 }
 
@@ -177,12 +178,14 @@ void add_workload(const srmp_run& run, const srmp_end& end, workload_parameters&
   if (is_stream(o)) {
     w.add("method", stream_method_name);
     w.add("item", stream_item(o));
-  } else if (!is_quic(o)) {
+  } else if (!is_bodies(o)) {
     add_load_workload(end.echoes.asked, w);
+    if (o.is_srmp_quic()) w.add("window", o.window);
+    w.add("streams", o.streams);
   }
   w.add("checksums", o.software_checksums ? "software" : "offload");
   w.add("requests", o.requests);
-  if (!is_quic(o)) w.add("timeout", o.timeout_s);
+  if (!is_bodies(o)) w.add("timeout", o.timeout_s);
   w.add("loss", o.wire.loss_percent);
   w.add("reorder", o.wire.reorder_percent);
   w.add("delay", static_cast<double>(o.wire.delay_ns) / 1e6);
@@ -200,7 +203,7 @@ void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
       cycles = static_cast<double>(end.server[count::measured_busy_cycles]) /
                static_cast<double>(end.server[count::measured_pkts]);
   if (result.heap_calls) result.heap_calls->handshake = end.handshake_heap;
-  if (is_quic(run.options))
+  if (is_bodies(run.options))
     fill_hq_result(end.bodies, result);
   else if (is_stream(run.options))
     fill_stream_result(end.streams, result);
@@ -209,8 +212,9 @@ void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
 }
 
 int conclude(loopback_call& call, srmp_run& run, const srmp_end& end) {
-  const std::string title = "loopback " + std::string(to_string(run.options.workload)) + " over two joined ports\n" +
-                            (is_quic(run.options)     ? hq_text(end.bodies)
+  const std::string title = "loopback " + std::string(to_string(run.options.workload)) +
+                            (run.options.is_srmp_quic() ? " with QUIC" : "") + " over two joined ports\n" +
+                            (is_bodies(run.options)   ? hq_text(end.bodies)
                              : is_stream(run.options) ? stream_text(end.streams)
                                                       : load_text(end.echoes)) +
                             end.wires;
@@ -234,7 +238,7 @@ ring_pair_wish srmp_wish(const loopback_options& options, unsigned workers) {
   wish.slots = std::max(fewest_slots, std::bit_ceil(2 * packets));
   wish.mtu = options.mtu;
   wish.burst_pkts = options.burst_pkts;
-  wish.budget_pkts = (kept_pkts + (is_quic(options) ? quic_kept_pkts : 0)) * (1u + wish.queues);
+  wish.budget_pkts = (kept_pkts + (options.is_quic() ? kept_packets(options) : 0)) * (1u + wish.queues);
   return wish;
 }
 

@@ -15,9 +15,13 @@ struct quic_config {
   std::uint16_t port = default_quic_port;  // 0: no QUIC
   std::string cert;  // PEM files, both or none; none: a self-signed certificate, made at the start
   std::string key;
-  std::string root;    // files for hq-interop; empty: none
-  std::string keylog;  // TLS secrets are appended to it; empty: SSLKEYLOGFILE, else nowhere
-  bool early_data = true;
+  std::string root;        // files for hq-interop; empty: none
+  std::string keylog;      // TLS secrets are appended to it; empty: SSLKEYLOGFILE, else nowhere
+  bool early_data = true;  // of protocols whose requests may come twice: hq-interop; never of srmp
+  bool srmp = true;        // SRMP over QUIC beside hq-interop, answered as [srmp] says
+  // Packets' worth of memory for replies that clients have not acknowledged, of each lcore; apart from those that are
+  // received into, so that slow readers cannot use those up.
+  std::uint32_t srmp_blocks = 4096;
   quic::endpoint::endpoint_settings endpoint = default_endpoint();  // of each lcore
 
   // Sizes for an appliance that was not told otherwise: some 30 MB a lcore.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <filesystem>
 
 #include "crypto/random.hpp"
 #include "env/tsc_clock.hpp"
+#include "pipeline/srmp_streams.hpp"
 
 namespace millrace::app {
 namespace {
@@ -17,11 +17,6 @@ using base::failure;
 using quic::conn::event;
 
 constexpr std::size_t ticket_secret_bytes = 32;
-
-std::int64_t wall_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 namespace fs = std::filesystem;
 
@@ -80,12 +75,49 @@ constexpr std::array troubles = {event::handshake_failed,   event::handshake_tim
                                  event::migrations_refused, event::path_failed,       event::sent_pool_empty,
                                  event::tokens_refused,     event::initials_refused};
 
+// A stream's share of the replies that are not acknowledged: a few slow readers do not stop the others.
+constexpr buf::pipe_limits reply_limits{.pause_bytes = 128 << 10, .resume_bytes = 64 << 10, .pause_segments = 256};
+constexpr std::uint32_t assembly_blocks = 64;  // of 64 KiB: unfinished long requests
+
+constexpr std::size_t assembly_block_bytes = 66'000;
+constexpr std::size_t srmp_session_bytes = 448;  // with its place in the pool
+
+pipeline::srmp_stream_settings srmp_settings(const quic::endpoint::endpoint_settings& endpoint,
+                                             const srmp::compatibility& peers) {
+  const quic::conn::transport_settings& t = endpoint.transport;
+  pipeline::srmp_stream_settings s;
+  s.sessions = endpoint.streams;
+  s.assembly_blocks = std::min(assembly_blocks, endpoint.streams);
+  s.send = reply_limits;
+  s.peers = peers;
+  // What unfinished requests of all streams keep must leave room in the windows (srmp_session.hpp).
+  s.intake.keep_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      {s.intake.keep_bytes, t.connection_window_bytes / t.streams_bidi, t.stream_window_bytes / 2}));
+  return s;
+}
+
+mem::packet_pool_config reply_pool(const quic_config& config, std::size_t which) {
+  mem::packet_pool_config c;
+  c.name = fmt::format("quic_srmp_{}", which);
+  c.packets = config.srmp_blocks;
+  return c;
+}
+
+template <class Handler>
+base::result<std::unique_ptr<pipeline::srmp_sessions>> make_srmp(Handler& handler,
+                                                                 const pipeline::srmp_stream_settings& settings,
+                                                                 mem::packet_pool& blocks) {
+  auto made = pipeline::srmp_streams<Handler>::make(handler, settings, blocks);
+  if (!made) return made.error();
+  return std::unique_ptr<pipeline::srmp_sessions>(std::move(made.value()));
+}
+
 }  // namespace
 
 base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& config, std::size_t lcores) {
   auto made = std::make_unique<quic_shared>();
   made->config_ = config;
-  auto credentials = config.cert.empty() ? tls::server_credentials::self_signed({.now_ns = wall_now_ns()})
+  auto credentials = config.cert.empty() ? tls::server_credentials::self_signed({.now_ns = env::wall_now_ns()})
                                          : tls::server_credentials::load({config.cert, config.key});
   if (!credentials) return credentials.error();
   made->credentials_ = std::move(credentials.value());
@@ -95,7 +127,7 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
       !crypto::random_bytes(keys.cid) || !crypto::random_bytes(keys.reset) || !crypto::random_bytes(keys.token))
     return failure{"the kernel gives no random bytes", ""};
   if (config.early_data) {
-    made->replay_ = std::make_shared<tls::anti_replay>(tls::anti_replay_limits{}, wall_now_ns());
+    made->replay_ = std::make_shared<tls::anti_replay>(tls::anti_replay_limits{}, env::wall_now_ns());
     if (!made->replay_->is_ready()) return failure{"no memory for the table against replayed 0-RTT", ""};
   }
   const std::string path = config.keylog.empty() ? tls::key_log_file::path_of_environment() : config.keylog;
@@ -110,7 +142,10 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
     if (made->logs_keys_ && !one->queue.has_room()) return failure{"no memory for the key log", ""};
     tls::server_settings s;
     s.credentials = made->credentials_;
-    s.protocols = {{std::string(pipeline::hq_protocol), ticket_context(config.endpoint.transport)}};
+    // A call that came twice would be answered twice: no 0-RTT with SRMP.
+    for (const std::string& name : made->protocols())
+      s.protocols.push_back(
+          {name, ticket_context(config.endpoint.transport), config.early_data && name != pipeline::srmp_protocol});
     s.ticket_secret = ticket_secret;
     s.early_data = made->replay_;
     if (made->logs_keys_) s.key_log = one->queue.sink();
@@ -133,6 +168,12 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
   return made;
 }
 
+std::vector<std::string> quic_shared::protocols() const {
+  std::vector<std::string> names = {std::string(pipeline::hq_protocol)};
+  if (config_.srmp) names.emplace_back(pipeline::srmp_protocol);
+  return names;
+}
+
 bool quic_shared::write_key_log() noexcept {
   if (!logs_keys_) return true;
   bool whole = true;
@@ -141,7 +182,8 @@ bool quic_shared::write_key_log() noexcept {
 }
 
 base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared, std::size_t which,
-                                                             const quic_link& link, mem::packet_pool& pool) {
+                                                             const quic_link& link, mem::packet_pool& pool,
+                                                             const quic_srmp& srmp) {
   auto made = std::make_unique<quic_server>();
   auto engine = crypto::engine::make();
   if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};
@@ -154,11 +196,22 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
   if (!hq) return hq.error();
   made->hq_ = std::move(hq.value());
   auto endpoint = quic::endpoint::quic_endpoint::make(s, shared.keys_, *made->engine_, pool, env::tsc_clock{}.now_ns(),
-                                                      wall_now_ns());
+                                                      env::wall_now_ns());
   if (!endpoint) return endpoint.error();
   made->endpoint_ = std::move(endpoint.value());
   made->endpoint_->serve(shared.logs_[which]->context);
   static_cast<void>(made->endpoint_->add_application(pipeline::hq_protocol, *made->hq_));
+  if (shared.config_.srmp && (srmp.calls != nullptr || srmp.echoes != nullptr)) {
+    auto replies = mem::packet_pool::make(reply_pool(shared.config_, which));
+    if (!replies) return replies.error();
+    made->replies_ = std::make_unique<mem::packet_pool>(std::move(replies.value()));
+    const pipeline::srmp_stream_settings how = srmp_settings(s, srmp.peers);
+    auto sessions = srmp.calls != nullptr ? make_srmp(*srmp.calls, how, *made->replies_)
+                                          : make_srmp(*srmp.echoes, how, *made->replies_);
+    if (!sessions) return sessions.error();
+    made->srmp_ = std::move(sessions.value());
+    if (auto served = made->srmp_->serve_on(*made->endpoint_); !served) return served.error();
+  }
   made->service_ = std::make_unique<pipeline::quic_service>(*made->endpoint_, pool);
   return made;
 }
@@ -166,6 +219,7 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
 quic_server::~quic_server() {
   service_.reset();
   endpoint_.reset();  // tells the applications, which go last
+  srmp_.reset();      // and gives its blocks back
 }
 
 void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const {
@@ -181,13 +235,33 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
   add("hq_not_found", hq_->counters().not_found.get());
   add("hq_bad_requests", hq_->counters().bad.get());
   add("hq_no_memory", hq_->counters().no_memory.get());
+  if (!srmp_) return;
+  const srmp::server_counters& served = srmp_->counters();
+  const pipeline::srmp_stream_counters& streams = srmp_->streams();
+  add("srmp_malformed", streams.malformed.get());
+  add("srmp_truncated", streams.truncated.get());
+  add("srmp_stray_replies", served.stray_replies.get());
+  add("srmp_unanswered", served.unanswered.get());
+  add("srmp_reply_too_large", served.reply_too_large.get());
+  add("srmp_streams_refused", streams.refused.get() + streams.not_served.get());
+  add("srmp_streams_expired", streams.expired.get());
+  add("srmp_streams_no_memory", streams.out_of_memory.get());
+  add("srmp_large_dropped", streams.large_dropped.get());
+}
+
+std::uint64_t quic_server::messages() const noexcept {
+  return srmp_ ? srmp_->counters().requests.get() + srmp_->counters().one_ways.get() : 0;
 }
 
 std::size_t expected_quic_bytes(const quic_config& config, std::size_t lcores) {
   if (config.port == 0) return 0;
   const std::size_t files = config.root.empty() ? 0 : std::size_t{blocks_of(config.root)} * 66'500;
+  std::size_t srmp = 0;
+  if (config.srmp)
+    srmp = mem::estimated_bytes(reply_pool(config, 0)) + std::size_t{config.endpoint.streams} * srmp_session_bytes +
+           std::min(assembly_blocks, config.endpoint.streams) * assembly_block_bytes + srmp::stream_batch::spill_bytes;
   return lcores * (quic::endpoint::memory_bytes(config.endpoint) +
-                   std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64)) +
+                   std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp) +
          files;
 }
 

@@ -20,6 +20,8 @@
 #include "buf/large_block_pool.hpp"
 #include "pipeline/hq_server.hpp"
 #include "pipeline/quic_service.hpp"
+#include "pipeline/srmp_session.hpp"
+#include "rpc/service.hpp"
 #include "tls/context.hpp"
 
 namespace millrace::app {
@@ -29,6 +31,13 @@ struct quic_link {                      // what the interfaces carry
   std::uint16_t receive_bytes = 2048;   // room of a packet
 };
 
+// Who answers SRMP on streams: one of the two, or nobody. The lcore's own; they outlive the server.
+struct quic_srmp {
+  rpc::service* calls = nullptr;
+  srmp::echo_handler* echoes = nullptr;
+  srmp::compatibility peers = {};
+};
+
 class quic_shared {
  public:
   [[nodiscard]] static base::result<std::unique_ptr<quic_shared>> make(const quic_config& config, std::size_t lcores);
@@ -36,6 +45,8 @@ class quic_shared {
   [[nodiscard]] const std::string& spki_pin() const noexcept { return credentials_->spki_pin(); }
   [[nodiscard]] bool is_self_signed() const noexcept { return config_.cert.empty(); }
   [[nodiscard]] std::size_t files() const noexcept { return files_.size(); }
+  // Application protocols, most wanted first.
+  [[nodiscard]] std::vector<std::string> protocols() const;
   // Lines that handshakes have left go into the file; false when it took less.
   bool write_key_log() noexcept;
 
@@ -60,7 +71,8 @@ class quic_shared {
 class quic_server {
  public:
   [[nodiscard]] static base::result<std::unique_ptr<quic_server>> make(quic_shared& shared, std::size_t which,
-                                                                       const quic_link& link, mem::packet_pool& pool);
+                                                                       const quic_link& link, mem::packet_pool& pool,
+                                                                       const quic_srmp& srmp);
   quic_server() = default;
   quic_server(const quic_server&) = delete;
   quic_server& operator=(const quic_server&) = delete;
@@ -68,13 +80,17 @@ class quic_server {
 
   [[nodiscard]] pipeline::quic_service& service() noexcept { return *service_; }
   [[nodiscard]] const quic::endpoint::quic_endpoint& endpoint() const noexcept { return *endpoint_; }
-  [[nodiscard]] std::uint64_t requests() const noexcept { return hq_->counters().requests.get(); }
+  // Answered, or taken in: of hq-interop, of SRMP.
+  [[nodiscard]] std::uint64_t bodies() const noexcept { return hq_->counters().requests.get(); }
+  [[nodiscard]] std::uint64_t messages() const noexcept;
   // What tells of trouble, by kind: "quic_auth_failed", "hq_not_found" ...; no zeroes.
   void add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const;
 
  private:
   std::unique_ptr<crypto::engine> engine_;
   std::unique_ptr<pipeline::hq_server> hq_;
+  std::unique_ptr<mem::packet_pool> replies_;
+  std::unique_ptr<pipeline::srmp_sessions> srmp_;  // where SRMP is served
   std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
   std::unique_ptr<pipeline::quic_service> service_;
 };

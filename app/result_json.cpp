@@ -165,11 +165,13 @@ void write_mempools(json::writer& out, const run_result& result) {
   out.end_array();
 }
 
-void write_classes(json::writer& out, const run_result& result) {
-  if (result.classes.empty()) return;
-  out.key("classes");
+// Absent where the role has none of it; zeroes are left out.
+void write_tally(json::writer& out, std::string_view key,
+                 const std::vector<std::pair<std::string, std::uint64_t>>& tally) {
+  if (tally.empty()) return;
+  out.key(key);
   out.begin_object();
-  for (const auto& [name, n] : result.classes)
+  for (const auto& [name, n] : tally)
     if (n != 0) out.member(name, n);
   out.end_object();
 }
@@ -224,7 +226,8 @@ void write_result(const run_result& result, json::writer& out) {
   write_stages(out, result);
   write_lcores(out, result);
   write_mempools(out, result);
-  write_classes(out, result);
+  write_tally(out, "messages", result.messages);
+  write_tally(out, "classes", result.classes);
   write_heap(out, result.heap_calls);
   out.end_object();
 }

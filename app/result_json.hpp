@@ -143,8 +143,9 @@ struct run_result {
   std::vector<std::pair<std::string, double>> cycles_per_packet;  // by stage, in the order of the pipeline
   std::vector<lcore_figures> lcores;
   std::vector<mempool_figures> mempools;
-  std::vector<std::pair<std::string, std::uint64_t>> classes;  // packets by what they are, where a role classifies
-  std::optional<heap_figures> heap_calls;                      // absent where a sanitizer's heap hides the calls
+  std::vector<std::pair<std::string, std::uint64_t>> messages;  // that a server took in, by service; no zeroes written
+  std::vector<std::pair<std::string, std::uint64_t>> classes;   // packets by what they are, where a role classifies
+  std::optional<heap_figures> heap_calls;                       // absent where a sanitizer's heap hides the calls
 
   // Adds to the kind's count.
   void add_error(std::string_view kind, std::uint64_t n);

@@ -5,6 +5,7 @@
 // goes.
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -49,7 +50,8 @@ struct serve_run {
 // What only this role has, beside the figures of a forwarding run.
 struct serve_end {
   fwd_end figures;
-  std::uint64_t messages = 0;
+  appliance_messages messages;
+  std::string protocols;  // of QUIC
   std::uint64_t handshake_heap = 0;
 };
 
@@ -113,7 +115,9 @@ outcome announce(serve_run& run) {
   const serve_config& c = run.options.config;
   if (c.srmp.port != 0) line += fmt::format(" srmp-port={}", c.srmp.port);
   if (c.echo_port != 0) line += fmt::format(" echo-port={}", c.echo_port);
-  if (c.quic.port != 0) line += fmt::format(" quic-port={} spki-pin={}", c.quic.port, run.server->spki_pin());
+  if (c.quic.port != 0)
+    line +=
+        fmt::format(" quic-port={} alpn={} spki-pin={}", c.quic.port, run.server->protocols(), run.server->spki_pin());
   std::fprintf(run.people, "%s\n", line.c_str());
   std::fflush(run.people);
   return base::done{};
@@ -135,7 +139,7 @@ pool_reading read_pool(serve_run& run) {
 
 void print_period(serve_run& run, double at_s, double period_s) {
   const fwd_window window = read_loops(*run.server, run.period_start, period_s);
-  const std::uint64_t messages = run.server->messages();
+  const std::uint64_t messages = run.server->messages().all();
   const std::string text =
       period_text(at_s, window, read_pool(run)) +
       fmt::format("           {:.0f} messages/s\n", static_cast<double>(messages - run.period_messages) / period_s);
@@ -182,6 +186,7 @@ serve_end finish(serve_run& run, double seconds) {
   run.server->drain();
   f.total = run.server->total();
   end.messages = run.server->messages();
+  end.protocols = run.server->protocols();
   end.handshake_heap = run.server->handshake_heap_calls();
   f.driver_errors = driver_errors(run.ports);
   f.service_errors = run.server->errors();
@@ -219,23 +224,34 @@ void add_workload(const serve_run& run, run_result& result) {
   w.add("duration", c.duration_s);
 }
 
+std::array<std::pair<const char*, std::uint64_t>, 4> by_service(const appliance_messages& m) {
+  return {{{"srmp", m.srmp}, {"srmp_quic", m.srmp_quic}, {"hq", m.hq}, {"echo", m.echo}}};
+}
+
+std::string messages_text(const appliance_messages& messages, double per_s) {
+  std::string text = fmt::format("  messages  {} taken in, {:.0f}/s", messages.all(), per_s);
+  std::string kinds;
+  for (const auto& [service, n] : by_service(messages))
+    if (n != 0) kinds += fmt::format("{} {} {}", kinds.empty() ? ":" : ",", service, n);
+  return text + kinds + "\n";
+}
+
 int conclude(serve_run& run, const serve_end& end, bool hugepages) {
   std::string title = "serve on";
   for (const port::port_plan& p : run.plan.ports.ports) title += " " + p.facts.name;
   const double seconds = end.figures.window.seconds;
-  const double messages_per_s = seconds > 0 ? static_cast<double>(end.messages) / seconds : 0;
-  std::fputs((summary_text(title, end.figures) +
-              fmt::format("  messages  {} taken in, {:.0f}/s\n", end.messages, messages_per_s))
-                 .c_str(),
-             run.people);
+  const double messages_per_s = seconds > 0 ? static_cast<double>(end.messages.all()) / seconds : 0;
+  std::fputs((summary_text(title, end.figures) + messages_text(end.messages, messages_per_s)).c_str(), run.people);
   if (run.json) {
     run_result result;
     result.role = "serve";
     result.build = build_info(hugepages);
     add_workload(run, result);
+    result.workload.add("quic_protocols", end.protocols);
     fill_result(end.figures, result);
     if (result.heap_calls) result.heap_calls->handshake = end.handshake_heap;
     result.rate.messages_per_s = messages_per_s;
+    for (const auto& [service, n] : by_service(end.messages)) result.messages.emplace_back(service, n);
     if (auto written = write_result(result, run.json); !written) return report(written.error());
   }
   if (const std::string broken = broken_promise(end.figures); !broken.empty()) return report({broken, "", false});

@@ -60,7 +60,7 @@ void add_options(CLI::App& options, serve_options& out, overrides& given) {
       ->check(ports)
       ->type_name("PORT")
       ->capture_default_str();
-  options.add_option("--quic-port", given.quic_port, "UDP port of QUIC (hq-interop); 0: none")
+  options.add_option("--quic-port", given.quic_port, "UDP port of QUIC (hq-interop, srmp); 0: none")
       ->check(ports)
       ->type_name("PORT")
       ->capture_default_str();
@@ -147,7 +147,7 @@ void override_config(const CLI::App& options, const overrides& given, const comm
 }  // namespace
 
 std::optional<int> parse_serve_options(const invocation& call, serve_options& out) {
-  CLI::App options("answer on a network: ARP, ping, UDP echo, SRMP calls, QUIC");
+  CLI::App options("answer on a network: ARP, ping, UDP echo, SRMP calls, QUIC with bodies and SRMP");
   overrides given;
   add_options(options, out, given);
   if (const auto status = parse_options(options, "serve", call)) return status;

@@ -1,9 +1,7 @@
 #include "loadgen/hq_load.hpp"
 
 #include <algorithm>
-#include <chrono>
 
-#include "crypto/random.hpp"
 #include "pipeline/hq_pattern.hpp"
 #include "pipeline/hq_server.hpp"
 #include "pipeline/service_loop.hpp"
@@ -11,41 +9,25 @@
 namespace millrace::loadgen {
 namespace {
 
-using base::failure;
 using quic::conn::connection;
 using quic::conn::live_stream;
 
-constexpr std::uint64_t look_ns = 1'000'000;            // how often connections are looked after
-constexpr std::uint64_t retry_ns = 200'000'000;         // between attempts to connect
 constexpr std::uint64_t stop_drain_ns = 1'000'000'000;  // once told to stop, for what is in flight
 constexpr std::size_t session_room = 16'384;
 constexpr std::size_t token_room = 1'024;
 constexpr std::size_t checked_bytes = 16;  // of each piece
 
-std::int64_t wall_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 base::result<std::unique_ptr<hq_load>> hq_load::make(const hq_settings& settings, mem::packet_pool& pool) {
   if (auto sound = check(settings); !sound) return sound.error();
-  if (!settings.tls) return failure{"there is no TLS context", "", true};
   auto made = std::make_unique<hq_load>(passkey{}, settings);
-  auto engine = crypto::engine::make();
-  if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};
-  made->engine_ = std::make_unique<crypto::engine>(std::move(*engine));
-  quic::endpoint::endpoint_keys keys;
-  if (!crypto::random_bytes(keys.cid) || !crypto::random_bytes(keys.reset) || !crypto::random_bytes(keys.token))
-    return failure{"the kernel gives no random bytes", ""};
-  const std::uint64_t now = env::tsc_clock{}.now_ns();
-  auto endpoint =
-      quic::endpoint::quic_endpoint::make(settings.endpoint, keys, *made->engine_, pool, now, wall_now_ns());
-  if (!endpoint) return endpoint.error();
-  made->endpoint_ = std::move(endpoint.value());
-  made->endpoint_->set_client_memory(made.get());
-  made->service_ = std::make_unique<pipeline::quic_service>(*made->endpoint_, pool);
+  auto client = quic_client::make(
+      {settings.target, settings.source, settings.interface, settings.server_name, settings.version, settings.tls},
+      settings.endpoint, pool, *made);
+  if (!client) return client.error();
+  made->client_ = std::move(client.value());
+  made->client_->endpoint().set_client_memory(made.get());
   auto requests = mem::object_pool<request>::make("hq_load_requests", settings.endpoint.streams);
   if (!requests) return requests.error();
   made->requests_ = std::make_unique<mem::object_pool<request>>(std::move(requests.value()));
@@ -60,7 +42,7 @@ hq_load::hq_load(passkey, const hq_settings& settings)
 }
 
 hq_load::~hq_load() {
-  endpoint_.reset();  // its connections tell this object of their end
+  if (client_) client_->end();  // its connections tell this object of their end
 }
 
 base::outcome hq_load::open_on(pipeline::service_loop& loop) {
@@ -74,16 +56,16 @@ base::outcome hq_load::open_on(pipeline::service_loop& loop) {
 
 void hq_load::on_datagrams(std::span<const pipeline::udp_arrival> arrivals, pipeline::service_turn& turn) noexcept {
   now_ns_ = turn.now_ns;
-  service_->on_datagrams(arrivals, turn);
+  client_->service().on_datagrams(arrivals, turn);
 }
 
-std::uint64_t hq_load::due_ns() const noexcept { return std::min(next_look_ns_, service_->due_ns()); }
+std::uint64_t hq_load::due_ns() const noexcept { return std::min(next_look_ns_, client_->service().due_ns()); }
 
 void hq_load::on_time(pipeline::service_turn& turn) noexcept {
   now_ns_ = turn.now_ns;
-  service_->on_time(turn);
+  client_->service().on_time(turn);
   if (now_ns_ < next_look_ns_) return;
-  next_look_ns_ = phase() == phases::finished ? UINT64_MAX : now_ns_ + look_ns;
+  next_look_ns_ = phase() == phases::finished ? UINT64_MAX : now_ns_ + quic_look_ns;
   step(turn);
 }
 
@@ -128,42 +110,25 @@ void hq_load::step(pipeline::service_turn& turn) noexcept {
     for (caller& who : callers_) {
       if (who.connection == nullptr) continue;
       who.closing = true;
-      who.connection->close(0, now_ns_);
-      endpoint_->touch(*who.connection);
+      client_->close(*who.connection, now_ns_);
     }
   }
-  service_->pump(turn);
+  client_->service().pump(turn);
   // The last goodbye is said; nobody waits for connections that are only remembered.
-  if (phase() == phases::closing && open_ == 0 && !endpoint_->wants_poll()) enter(phases::finished);
+  if (phase() == phases::closing && open_ == 0 && !client_->endpoint().wants_poll()) enter(phases::finished);
 }
 
 void hq_load::connect(caller& who, pipeline::service_turn& turn) noexcept {
-  who.next_try_ns = now_ns_ + retry_ns;
-  source_ = settings_.source;
-  if (source_.family == base::ip_family::none) {
-    const net::local_address* ours = turn.outputs[settings_.interface]->host().source_for(settings_.target.address);
-    if (ours == nullptr) return;  // no address yet
-    source_ = ours->ip;
-  }
+  who.next_try_ns = now_ns_ + quic_look_ns;
   who.moves = 0;
-  quic::endpoint::client_request r;
-  r.address.local = local_of(who);
-  r.address.remote = settings_.target;
-  r.interface = settings_.interface;
-  r.version = settings_.version;
-  r.server_name = settings_.server_name;
+  quic_client::extras more{.port = port_of(who), .session = {}, .token = {}, .early_data = settings_.early_data};
   if (settings_.resumes) {
-    r.session = base::byte_view(session_).first(session_size_);
-    r.token = base::byte_view(token_).first(token_size_);
+    more.session = base::byte_view(session_).first(session_size_);
+    more.token = base::byte_view(token_).first(token_size_);
   }
-  r.early_data = settings_.early_data;
-  r.protocol = this;
-  r.context = settings_.tls;
-  connection* c = endpoint_->connect(r, now_ns_);
-  if (c == nullptr) {  // every place is taken, by closed connections that are still remembered
-    who.next_try_ns = now_ns_ + look_ns;
-    return;
-  }
+  connection* c = client_->connect(more, turn);
+  if (c == nullptr) return;
+  who.next_try_ns = now_ns_ + quic_retry_ns;
   who.connection = c;
   who.begun = who.in_flight = who.bytes = 0;
   who.next_move_ns = UINT64_MAX;
@@ -172,24 +137,24 @@ void hq_load::connect(caller& who, pipeline::service_turn& turn) noexcept {
   ++open_;
   count_.connections.add(1);
   ask(who);  // as 0-RTT, where the session allows any; else there is no stream yet
-  endpoint_->touch(*c);
+  client_->endpoint().touch(*c);
 }
 
-base::endpoint hq_load::local_of(const caller& who) const noexcept {
-  const unsigned port = settings_.first_port + who.which + who.moves % settings_.ports_each() * settings_.step();
-  return {source_, static_cast<std::uint16_t>(port)};
+std::uint16_t hq_load::port_of(const caller& who) const noexcept {
+  return static_cast<std::uint16_t>(settings_.first_port + who.which +
+                                    who.moves % settings_.ports_each() * settings_.step());
 }
 
 // RFC 9000 9: from another port, without a word before.
 void hq_load::move_on(caller& who) noexcept {
   connection& c = *who.connection;
-  who.next_move_ns = now_ns_ + look_ns;  // not confirmed yet, or no connection ID is at hand
+  who.next_move_ns = now_ns_ + quic_look_ns;  // not confirmed yet, or no connection ID is at hand
   ++who.moves;
-  if (c.migrate({local_of(who), settings_.target}, settings_.interface, now_ns_))
+  if (c.migrate({{client_->source(), port_of(who)}, settings_.target}, settings_.interface, now_ns_))
     who.next_move_ns = now_ns_ + settings_.migrate_every_ns;
   else
     --who.moves;
-  endpoint_->touch(c);
+  client_->endpoint().touch(c);
 }
 
 void hq_load::on_established(connection& c) noexcept {
@@ -298,18 +263,10 @@ void hq_load::on_stream_closed(connection& c, live_stream& s) noexcept {
 void hq_load::on_closed(connection& c, const quic::conn::connection_end& end) noexcept {
   if (c.user == nullptr) return;
   caller& who = *static_cast<caller*>(c.user);
-  bool soon = who.closing;
-  if (end.reason == quic::conn::end_reason::version_negotiation && end.code != 0 && end.code != settings_.version) {
-    settings_.version = static_cast<quic::wire::version_number>(end.code);
-    soon = true;
-  } else if (!who.closing) {
-    count_.lost_connections.add(1);
-    count_.loss_code.set(end.code);
-    count_.loss_text.set(reinterpret_cast<std::uintptr_t>(c.close_text()));
-    count_.loss_reason.set(2 * static_cast<std::uint64_t>(end.reason) + (end.from_application ? 2 : 1));
-  }
+  const bool soon = who.closing || client_->take_end(c, end);
+  if (!soon) count_.lost_connections.add(1);
   who.connection = nullptr;
-  who.next_try_ns = soon ? now_ns_ : now_ns_ + retry_ns;
+  who.next_try_ns = soon ? now_ns_ : now_ns_ + quic_retry_ns;
   next_look_ns_ = std::min(next_look_ns_, now_ns_);
   --open_;
 }
@@ -330,8 +287,8 @@ hq_figures hq_load::figures() const noexcept {
   f.answered = count_.answered.get() != 0;
   f.connections = count_.connections.get();
   f.established = count_.established.get();
-  f.resumed = endpoint_->events().get(quic::conn::event::resumed);
-  f.early_accepted = endpoint_->events().get(quic::conn::event::early_data_accepted);
+  f.resumed = events().get(quic::conn::event::resumed);
+  f.early_accepted = events().get(quic::conn::event::early_data_accepted);
   f.lost_connections = count_.lost_connections.get();
   f.begun = count_.begun.get();
   f.whole = count_.whole.get();
@@ -340,22 +297,11 @@ hq_figures hq_load::figures() const noexcept {
   f.wrong = count_.wrong.get();
   f.bytes = count_.bytes.get();
   f.in_flight = count_.in_flight.get();
-  f.key_updates = endpoint_->events().get(quic::conn::event::key_updates);
-  f.migrations = endpoint_->events().get(quic::conn::event::migrations);
+  f.key_updates = events().get(quic::conn::event::key_updates);
+  f.migrations = events().get(quic::conn::event::migrations);
   f.first_ns = count_.first_ns.get();
   f.last_ns = count_.last_ns.get();
   return f;
-}
-
-std::optional<hq_loss> hq_load::last_loss() const noexcept {
-  const std::uint64_t reason = count_.loss_reason.get();
-  if (reason == 0) return std::nullopt;
-  hq_loss loss;
-  loss.end.reason = static_cast<quic::conn::end_reason>((reason - 1) / 2);
-  loss.end.from_application = (reason - 1) % 2 != 0;
-  loss.end.code = count_.loss_code.get();
-  loss.text = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(count_.loss_text.get()));
-  return loss;
 }
 
 }  // namespace millrace::loadgen

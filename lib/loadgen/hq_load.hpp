@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "loadgen/hq_settings.hpp"
-#include "pipeline/quic_service.hpp"
+#include "loadgen/quic_client.hpp"
 #include "stats/latency_histogram.hpp"
 
 namespace millrace::pipeline {
@@ -52,13 +52,13 @@ class hq_load final : public pipeline::udp_service,
   [[nodiscard]] bool is_done() const noexcept { return is_finished(); }
   [[nodiscard]] hq_figures figures() const noexcept;
   // Of the connection that was lost last; none: no connection was.
-  [[nodiscard]] std::optional<hq_loss> last_loss() const noexcept;
+  [[nodiscard]] std::optional<quic_loss> last_loss() const noexcept { return client_->last_loss(); }
   [[nodiscard]] const stats::latency_histogram& latency() const noexcept { return latency_; }
   [[nodiscard]] const hq_settings& settings() const noexcept { return settings_; }
-  [[nodiscard]] const quic::conn::counters& events() const noexcept { return endpoint_->events(); }
-  [[nodiscard]] const quic::endpoint::quic_endpoint& endpoint() const noexcept { return *endpoint_; }
+  [[nodiscard]] const quic::conn::counters& events() const noexcept { return endpoint().events(); }
+  [[nodiscard]] const quic::endpoint::quic_endpoint& endpoint() const noexcept { return client_->endpoint(); }
   // Every pool has back what it lent. On the load's lcore.
-  [[nodiscard]] bool is_whole() noexcept { return endpoint_->is_whole() && requests_->is_whole(); }
+  [[nodiscard]] bool is_whole() noexcept { return client_->endpoint().is_whole() && requests_->is_whole(); }
 
  private:
   enum class phases : std::uint8_t { waiting, running, draining, closing, finished };
@@ -91,7 +91,6 @@ class hq_load final : public pipeline::udp_service,
   struct tallies {
     stats::counter answered, connections, established, lost_connections, begun, whole, short_bodies, failed, wrong,
         bytes, in_flight, first_ns, last_ns;
-    stats::counter loss_reason, loss_code, loss_text;  // loss_reason: 0 none, else 2 * reason + from_application + 1
   };
 
   // --- application, client_memory ---
@@ -110,22 +109,19 @@ class hq_load final : public pipeline::udp_service,
   void step(pipeline::service_turn& turn) noexcept;
   void connect(caller& who, pipeline::service_turn& turn) noexcept;
   void move_on(caller& who) noexcept;
-  [[nodiscard]] base::endpoint local_of(const caller& who) const noexcept;
+  [[nodiscard]] std::uint16_t port_of(const caller& who) const noexcept;
   void ask(caller& who) noexcept;
   [[nodiscard]] bool may_begin() const noexcept;
   void read(quic::conn::connection& c, quic::conn::live_stream& s, request& r) noexcept;
   void finish_request(caller& who, request& r, bool whole) noexcept;
 
   hq_settings settings_;
-  std::unique_ptr<crypto::engine> engine_;
-  std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
-  std::unique_ptr<pipeline::quic_service> service_;
+  std::unique_ptr<quic_client> client_;
   std::unique_ptr<mem::object_pool<request>> requests_;
   line_source line_;
   std::vector<caller> callers_;
   std::vector<std::uint8_t> session_, token_;
   std::size_t session_size_ = 0, token_size_ = 0;
-  base::ip_address source_;  // of settings_, or what the host chose
   std::uint64_t now_ns_ = 0;
   std::uint64_t end_ns_ = UINT64_MAX;
   std::uint64_t patience_until_ns_ = 0;

@@ -86,10 +86,4 @@ struct hq_figures {
   }
 };
 
-// How a connection that was lost ended.
-struct hq_loss {
-  quic::conn::connection_end end;
-  const char* text = "";  // why we closed it; lives for ever
-};
-
 }  // namespace millrace::loadgen

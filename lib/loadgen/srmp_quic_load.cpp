@@ -1,9 +1,7 @@
 #include "loadgen/srmp_quic_load.hpp"
 
 #include <algorithm>
-#include <chrono>
 
-#include "crypto/random.hpp"
 #include "pipeline/service_loop.hpp"
 
 namespace millrace::loadgen {
@@ -13,49 +11,24 @@ using base::failure;
 using quic::conn::connection;
 using quic::conn::live_stream;
 
-constexpr std::uint64_t look_ns = 1'000'000;     // how often connections are looked after
-constexpr std::uint64_t retry_ns = 200'000'000;  // between attempts to connect
-constexpr std::uint64_t stream_cancelled = 6;    // pipeline::srmp_code::cancelled
-
-failure unusable(std::string what) { return {std::move(what), "", true}; }
-
-std::int64_t wall_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+constexpr std::uint64_t stream_cancelled = 6;  // pipeline::srmp_code::cancelled
 
 }  // namespace
-
-base::outcome check(const srmp_quic_settings& s) {
-  if (auto sound = check(s.load); !sound) return sound;
-  if (s.streams == 0) return unusable("a connection without streams asks for nothing");
-  if (std::uint64_t{s.streams} * s.load.connections > s.endpoint.streams)
-    return unusable("the endpoint has no room for " + std::to_string(s.load.connections) + " connections of " +
-                    std::to_string(s.streams) + " streams");
-  if (!s.tls) return unusable("there is no TLS context");
-  return base::done{};
-}
 
 base::result<std::unique_ptr<srmp_quic_load>> srmp_quic_load::make(const srmp_quic_settings& settings,
                                                                    mem::packet_pool& pool) {
   if (auto sound = check(settings); !sound) return sound.error();
   auto made = std::make_unique<srmp_quic_load>(passkey{}, settings, pool);
-  auto engine = crypto::engine::make();
-  if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};
-  made->engine_ = std::make_unique<crypto::engine>(std::move(*engine));
-  quic::endpoint::endpoint_keys keys;
-  if (!crypto::random_bytes(keys.cid) || !crypto::random_bytes(keys.reset) || !crypto::random_bytes(keys.token))
-    return failure{"the kernel gives no random bytes", ""};
   auto store =
       pipeline::intake_store::make({}, std::min<std::uint32_t>(settings.load.connections * settings.streams, 64));
   if (!store) return store.error();
   made->store_ = std::move(store.value());
-  const std::uint64_t now = env::tsc_clock{}.now_ns();
-  auto endpoint =
-      quic::endpoint::quic_endpoint::make(settings.endpoint, keys, *made->engine_, pool, now, wall_now_ns());
-  if (!endpoint) return endpoint.error();
-  made->endpoint_ = std::move(endpoint.value());
-  made->service_ = std::make_unique<pipeline::quic_service>(*made->endpoint_, pool);
+  const load_settings& l = settings.load;
+  auto client =
+      quic_client::make({l.target, l.source, l.interface, settings.server_name, settings.version, settings.tls},
+                        settings.endpoint, pool, *made);
+  if (!client) return client.error();
+  made->client_ = std::move(client.value());
   return made;
 }
 
@@ -73,7 +46,7 @@ srmp_quic_load::srmp_quic_load(passkey, const srmp_quic_settings& settings, mem:
 }
 
 srmp_quic_load::~srmp_quic_load() {
-  endpoint_.reset();  // its connections tell this object of their end
+  if (client_) client_->end();  // its connections tell this object of their end
 }
 
 base::outcome srmp_quic_load::open_on(pipeline::service_loop& loop) {
@@ -89,12 +62,12 @@ base::outcome srmp_quic_load::open_on(pipeline::service_loop& loop) {
 void srmp_quic_load::on_datagrams(std::span<const pipeline::udp_arrival> arrivals,
                                   pipeline::service_turn& turn) noexcept {
   now_ns_ = turn.now_ns;
-  service_->on_datagrams(arrivals, turn);
+  client_->service().on_datagrams(arrivals, turn);
   if (phase() == load_phase::draining && in_flight_ == 0) next_look_ns_ = std::min(next_look_ns_, now_ns_);
 }
 
 std::uint64_t srmp_quic_load::due_ns() const noexcept {
-  std::uint64_t due = std::min(next_look_ns_, service_->due_ns());
+  std::uint64_t due = std::min(next_look_ns_, client_->service().due_ns());
   if (is_open_loop() && phase() == load_phase::running) due = std::min(due, pacer_.next_ns());
   return due;
 }
@@ -102,9 +75,9 @@ std::uint64_t srmp_quic_load::due_ns() const noexcept {
 void srmp_quic_load::on_time(pipeline::service_turn& turn) noexcept {
   now_ns_ = turn.now_ns;
   if (is_open_loop() && may_send()) send_due();
-  service_->on_time(turn);
+  client_->service().on_time(turn);
   if (now_ns_ < next_look_ns_) return;
-  next_look_ns_ = phase() == load_phase::finished ? UINT64_MAX : now_ns_ + look_ns;
+  next_look_ns_ = phase() == load_phase::finished ? UINT64_MAX : now_ns_ + quic_look_ns;
   step(turn);
 }
 
@@ -130,21 +103,19 @@ void srmp_quic_load::step(pipeline::service_turn& turn) noexcept {
     for (caller& who : callers_) {
       if (who.connection == nullptr && now_ns_ >= who.next_try_ns) connect(who, turn);
       if (who.connection != nullptr && who.connection->is_established() && open_streams(who))
-        endpoint_->touch(*who.connection);
+        client_->endpoint().touch(*who.connection);
     }
   }
   if (now_ns_ >= next_sweep_ns_) sweep();
   if (phase() == load_phase::draining && in_flight_ == 0 && has_said_all() && !std::exchange(closing_, true)) {
     for (caller& who : callers_) {
       if (who.connection == nullptr) continue;
-      connection& c = *who.connection;
       who.closing = true;
-      c.close(0, now_ns_);
-      endpoint_->touch(c);
+      client_->close(*who.connection, now_ns_);
     }
   }
-  service_->pump(turn);
-  if (closing_ && open_ == 0 && !endpoint_->wants_poll()) enter(load_phase::finished);
+  client_->service().pump(turn);
+  if (closing_ && open_ == 0 && !client_->endpoint().wants_poll()) enter(load_phase::finished);
 }
 
 // Whether the server has acknowledged every byte: a close would take back what it has not. Given up with the time-out.
@@ -154,36 +125,25 @@ bool srmp_quic_load::has_said_all() const noexcept {
 }
 
 void srmp_quic_load::connect(caller& who, pipeline::service_turn& turn) noexcept {
-  who.next_try_ns = now_ns_ + retry_ns;
-  const load_settings& s = settings_.load;
-  quic::endpoint::client_request r;
-  if (s.source.family != base::ip_family::none) {
-    r.address.local.address = s.source;
-  } else {
-    const net::local_address* ours = turn.outputs[s.interface]->host().source_for(s.target.address);
-    if (ours == nullptr) return;  // no address yet
-    r.address.local.address = ours->ip;
-  }
-  r.address.local.port = static_cast<std::uint16_t>(s.first_port + who.which);
-  r.address.remote = s.target;
-  r.interface = s.interface;
-  r.version = settings_.version;
-  r.server_name = settings_.server_name;
-  r.early_data = false;  // a request that is repeated would be answered twice
-  r.protocol = this;
-  r.context = settings_.tls;
-  connection* c = endpoint_->connect(r, now_ns_);
+  who.next_try_ns = now_ns_ + quic_retry_ns;
+  // No early data: a request that is repeated would be answered twice.
+  connection* c = client_->connect({.port = static_cast<std::uint16_t>(settings_.load.first_port + who.which),
+                                    .session = {},
+                                    .token = {},
+                                    .early_data = false},
+                                   turn);
   if (c == nullptr) return;
   who.connection = c;
   who.closing = false;
   c->user = &who;
   ++open_;
   connections_begun_.add(1);
-  endpoint_->touch(*c);
+  client_->endpoint().touch(*c);
 }
 
 void srmp_quic_load::on_established(connection& c) noexcept {
   if (c.user == nullptr) return;
+  handshakes_.add(1);
   if (phase() == load_phase::knocking) {
     zero_ns_ = std::max<std::uint64_t>(now_ns_, 1);
     count_.answered.set(1);
@@ -266,7 +226,7 @@ void srmp_quic_load::send_due() noexcept {
     const std::uint64_t before = sent_;
     fill(l, 1);
     fruitless = sent_ == before ? fruitless + 1 : 0;
-    if (sent_ != before) endpoint_->touch(*l.of->connection);
+    if (sent_ != before) client_->endpoint().touch(*l.of->connection);
   }
   count_.behind_ns.set(std::max(count_.behind_ns.get(), pacer_.behind_ns(now_ns_)));
 }
@@ -321,12 +281,13 @@ void srmp_quic_load::on_stream_closed(connection&, live_stream& s) noexcept {
   lose(*l);
 }
 
-void srmp_quic_load::on_closed(connection& c, const quic::conn::connection_end&) noexcept {
+void srmp_quic_load::on_closed(connection& c, const quic::conn::connection_end& end) noexcept {
   if (c.user == nullptr) return;
   caller& who = *static_cast<caller*>(c.user);
-  if (!who.closing) connections_lost_.add(1);
+  const bool again = !who.closing && client_->take_end(c, end);
+  if (!who.closing && !again) connections_lost_.add(1);
   who.connection = nullptr;
-  who.next_try_ns = now_ns_ + retry_ns;
+  who.next_try_ns = again ? now_ns_ : now_ns_ + quic_retry_ns;
   next_look_ns_ = std::min(next_look_ns_, now_ns_);
   --open_;
 }
@@ -342,7 +303,7 @@ void srmp_quic_load::sweep() noexcept {
     settle(gone);
     if (is_open_loop() || l.stream == nullptr) continue;
     fill(l, UINT64_MAX);
-    endpoint_->touch(*l.of->connection);
+    client_->endpoint().touch(*l.of->connection);
   }
 }
 

@@ -22,8 +22,9 @@
 
 #include "loadgen/load_messages.hpp"
 #include "loadgen/pacer.hpp"
+#include "loadgen/quic_client.hpp"
 #include "loadgen/reply_judge.hpp"
-#include "pipeline/quic_service.hpp"
+#include "loadgen/srmp_quic_settings.hpp"
 #include "pipeline/srmp_intake.hpp"
 #include "quic/conn/chain_source.hpp"
 #include "srmp/stream_batch.hpp"
@@ -33,17 +34,6 @@ class service_loop;
 }
 
 namespace millrace::loadgen {
-
-struct srmp_quic_settings {
-  load_settings load;         // port_step, port_tries, port_offset and fill mean nothing here
-  std::uint16_t streams = 1;  // of one connection
-  std::string server_name;
-  quic::wire::version_number version = quic::wire::version_1;
-  quic::endpoint::endpoint_settings endpoint;
-  std::shared_ptr<const tls::client_context> tls;  // offers the protocol srmp
-};
-
-[[nodiscard]] base::outcome check(const srmp_quic_settings& settings);
 
 class srmp_quic_load final : public pipeline::udp_service, private quic::conn::application {
   struct passkey {};
@@ -70,7 +60,10 @@ class srmp_quic_load final : public pipeline::udp_service, private quic::conn::a
   [[nodiscard]] const srmp_quic_settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t connections_begun() const noexcept { return connections_begun_.get(); }
   [[nodiscard]] std::uint64_t connections_lost() const noexcept { return connections_lost_.get(); }
-  [[nodiscard]] const quic::conn::counters& events() const noexcept { return endpoint_->events(); }
+  [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_.get(); }
+  [[nodiscard]] std::optional<quic_loss> last_loss() const noexcept { return client_->last_loss(); }
+  [[nodiscard]] const quic::conn::counters& events() const noexcept { return endpoint().events(); }
+  [[nodiscard]] const quic::endpoint::quic_endpoint& endpoint() const noexcept { return client_->endpoint(); }
 
  private:
   struct caller {  // one of settings_.load.connections
@@ -127,13 +120,11 @@ class srmp_quic_load final : public pipeline::udp_service, private quic::conn::a
   srmp_quic_settings settings_;
   load_messages messages_;
   mem::packet_pool& pool_;
-  std::unique_ptr<crypto::engine> engine_;
   std::unique_ptr<pipeline::intake_store> store_;
   std::vector<std::uint8_t> spill_;
   std::vector<caller> callers_;
   std::deque<line> lines_;  // those of one connection follow each other
-  std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
-  std::unique_ptr<pipeline::quic_service> service_;
+  std::unique_ptr<quic_client> client_;
   pacer pacer_;
   bool closing_ = false;
   std::size_t next_line_ = 0;  // open loop
@@ -147,7 +138,7 @@ class srmp_quic_load final : public pipeline::udp_service, private quic::conn::a
   std::uint64_t in_flight_ = 0;
   std::uint32_t open_ = 0;  // connections
   load_counters count_;
-  stats::counter connections_begun_, connections_lost_;
+  stats::counter connections_begun_, connections_lost_, handshakes_;
   stats::latency_histogram latency_;
 };
 

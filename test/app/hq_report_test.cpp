@@ -38,8 +38,8 @@ TEST(hq_report, tells_people_requests_goodput_handshakes_and_errors) {
   end.did.key_updates = 3;
   end.did.failed = 2;
   end.did.lost_connections = 1;
-  end.troubles = {{"quic_auth_failed", 7}};
-  end.last_loss = loadgen::hq_loss{{end_reason::closed_by_peer, false, 0x12a}, ""};
+  end.quic.troubles = {{"quic_auth_failed", 7}};
+  end.quic.last_loss = loadgen::quic_loss{{end_reason::closed_by_peer, false, 0x12a}, ""};
   const std::string troubled = hq_text(end);
   for (const char* part : {"3 key updates, 0 moves", "failed_requests 2, lost_connections 1, quic_auth_failed 7",
                            "of the last lost connection: the server closed the connection: TLS alert 42"})
@@ -62,7 +62,7 @@ TEST(hq_report, a_period_is_what_came_since_the_last) {
 TEST(hq_report, fills_the_clients_members_of_the_result) {
   hq_end end = some_end();
   end.did.wrong = 4;
-  end.troubles = {{"quic_idle_timeout", 1}};
+  end.quic.troubles = {{"quic_idle_timeout", 1}};
   run_result result;
   result.duration_s = 9;
   fill_hq_result(end, result);
@@ -103,10 +103,10 @@ TEST(hq_report, says_why_there_was_no_connection) {
   hq_end end;
   end.asked.target = {base::ip_address::parse("198.18.0.1").value(), 443};
   EXPECT_TRUE(has(hq_failure(end), "nothing was sent to 198.18.0.1:443"));
-  end.did.connections = 1;
+  end.did.connections = end.quic.begun = 1;
   EXPECT_TRUE(has(hq_failure(end), "no QUIC reply from 198.18.0.1:443"));
   const auto because = [&](end_reason reason, bool application, std::uint64_t code, const char* text = "") {
-    end.last_loss = loadgen::hq_loss{{reason, application, code}, text};
+    end.quic.last_loss = loadgen::quic_loss{{reason, application, code}, text};
     return hq_failure(end);
   };
   EXPECT_TRUE(has(because(end_reason::handshake_timeout, false, 0), "it was asked, and said nothing"));
@@ -118,9 +118,9 @@ TEST(hq_report, says_why_there_was_no_connection) {
   EXPECT_TRUE(has(because(end_reason::stateless_reset, false, 0), "stateless reset"));
   EXPECT_TRUE(has(because(end_reason::idle_timeout, false, 0), "silent"));
   EXPECT_TRUE(has(because(end_reason::refused, false, 0), "no memory"));
-  end.unreachable = 1;
+  end.quic.unreachable = 1;
   EXPECT_TRUE(has(hq_failure(end), "nobody answers ARP"));
-  end.unroutable = 1;
+  end.quic.unroutable = 1;
   EXPECT_TRUE(has(hq_failure(end), "give --gateway"));
 }
 

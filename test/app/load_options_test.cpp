@@ -35,6 +35,19 @@ TEST(load_target, keeps_a_path_of_hq_whole) {
   EXPECT_FALSE(parse_load_target("hq:///x"));
 }
 
+TEST(load_target, reads_srmp_over_quic) {
+  const auto call = parse_load_target("srmp+quic://[2001:db8::1]:4433/Api/All");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call.value().scheme, load_scheme::srmp_quic);
+  EXPECT_EQ(call.value().where, (base::endpoint{address("2001:db8::1"), 4433}));
+  EXPECT_EQ(call.value().method, "Api/All");
+  EXPECT_EQ(call.value().path, "");
+  const auto plain = parse_load_target("srmp+quic://198.18.0.1");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain.value().where.port, 443) << "QUIC's, not SRMP's";
+  EXPECT_EQ(plain.value().method, "");
+}
+
 TEST(load_target, refuses_what_is_none) {
   for (const char* text :
        {"", "198.18.0.1:5500", "srmp+udp://", "srmp+udp://:5500", "srmp+udp://localhost:5500", "srmp+udp://1.2.3:5500",
@@ -49,7 +62,7 @@ TEST(load_target, refuses_what_is_none) {
 }
 
 TEST(load_target, says_which_schemes_come_later) {
-  for (const std::string scheme : {"h3", "srmp+tcp", "srmp+quic", "http", "ws"}) {
+  for (const std::string scheme : {"h3", "srmp+tcp", "http", "ws"}) {
     const auto refused = parse_load_target(scheme + "://198.18.0.1:80/");
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().what.find("not there yet"), std::string::npos) << refused.error().what;
@@ -97,7 +110,7 @@ TEST(load_options, settle_by_the_target) {
 TEST(load_options, of_hq_settle_by_path_and_mtu) {
   load_options plain;
   ASSERT_EQ(status_of({"hq://198.18.0.1/bytes/1000"}, plain), exit_done);
-  const loadgen::hq_settings& s = plain.hq.asked;
+  const loadgen::hq_settings& s = plain.quic.asked;
   EXPECT_EQ(plain.scheme, load_scheme::hq);
   EXPECT_EQ(s.target, (base::endpoint{address("198.18.0.1"), 443}));
   EXPECT_EQ(s.source, address("198.18.0.2"));
@@ -109,7 +122,7 @@ TEST(load_options, of_hq_settle_by_path_and_mtu) {
   EXPECT_EQ(s.patience_ns, 5'000'000'000u);
   EXPECT_EQ(s.endpoint.transport.max_datagram_bytes, 1472u);
   EXPECT_EQ(s.server_name, "198.18.0.1");
-  EXPECT_EQ(plain.hq.offered.suites.size(), 3u);
+  EXPECT_EQ(plain.quic.offered.suites.size(), 3u);
   EXPECT_FALSE(s.resumes || s.early_data);
 
   load_options full;
@@ -143,7 +156,7 @@ TEST(load_options, of_hq_settle_by_path_and_mtu) {
                        "9000"},
                       full),
             exit_done);
-  const loadgen::hq_settings& f = full.hq.asked;
+  const loadgen::hq_settings& f = full.quic.asked;
   EXPECT_EQ(f.connections, 4u);
   EXPECT_EQ(f.window, 300u);
   EXPECT_EQ(f.requests, 1000u);
@@ -158,18 +171,80 @@ TEST(load_options, of_hq_settle_by_path_and_mtu) {
   EXPECT_EQ(f.endpoint.transport.max_datagram_bytes, 9000 - 48);
   EXPECT_EQ(f.endpoint.transport.congestion, quic::recovery::congestion_kind::bbr);
   EXPECT_EQ(f.server_name, "www.test");
-  EXPECT_EQ(full.hq.pin, "abc");
-  EXPECT_EQ(full.hq.keylog, "keys");
-  ASSERT_EQ(full.hq.offered.suites.size(), 2u);
-  EXPECT_EQ(full.hq.offered.suites[0], tls::cipher_suite::chacha20_poly1305_sha256) << "ours first";
+  EXPECT_EQ(full.quic.pin, "abc");
+  EXPECT_EQ(full.quic.keylog, "keys");
+  ASSERT_EQ(full.quic.offered.suites.size(), 2u);
+  EXPECT_EQ(full.quic.offered.suites[0], tls::cipher_suite::chacha20_poly1305_sha256) << "ours first";
   load_options draft;
   ASSERT_EQ(status_of({"hq://198.18.0.1/x", "--quic-version", "0xff00001d", "--max-datagram", "1200"}, draft),
             exit_done);
-  EXPECT_EQ(draft.hq.asked.version, 0xff00'001du);
-  EXPECT_EQ(draft.hq.asked.endpoint.transport.max_datagram_bytes, 1200u);
+  EXPECT_EQ(draft.quic.asked.version, 0xff00'001du);
+  EXPECT_EQ(draft.quic.asked.endpoint.transport.max_datagram_bytes, 1200u);
+}
+
+TEST(load_options, of_srmp_over_quic_settle_as_srmp_and_as_quic) {
+  load_options plain;
+  ASSERT_EQ(status_of({"srmp+quic://198.18.0.1"}, plain), exit_done);
+  const loadgen::srmp_quic_settings& s = plain.quic.messages;
+  EXPECT_EQ(s.load.target, (base::endpoint{address("198.18.0.1"), 443}));
+  EXPECT_EQ(s.load.source, address("198.18.0.2"));
+  EXPECT_EQ(s.load.connections, 1u);
+  EXPECT_EQ(s.streams, 1u);
+  EXPECT_EQ(s.load.window, 32u);
+  EXPECT_EQ(s.load.ask, loadgen::load_ask::echo);
+  EXPECT_EQ(s.load.size, 28u);
+  EXPECT_EQ(s.server_name, "198.18.0.1");
+  EXPECT_EQ(s.endpoint.transport.max_datagram_bytes, 1472u);
+  load_options full;
+  ASSERT_EQ(status_of({"srmp+quic://[2001:db8:18::1]:4433/Echo",
+                       "--connections",
+                       "3",
+                       "--streams",
+                       "300",
+                       "--window",
+                       "7",
+                       "--size",
+                       "100",
+                       "--rate",
+                       "1k",
+                       "--requests",
+                       "50",
+                       "--quic-version",
+                       "v2",
+                       "--pin",
+                       "abc",
+                       "--server-name",
+                       "a.test",
+                       "--congestion",
+                       "bbr",
+                       "--ciphers",
+                       "chacha20",
+                       "--max-datagram",
+                       "1300",
+                       "--timeout",
+                       "3"},
+                      full),
+            exit_done);
+  const loadgen::srmp_quic_settings& f = full.quic.messages;
+  EXPECT_EQ(f.load.connections, 3u);
+  EXPECT_EQ(f.streams, 300u);
+  EXPECT_EQ(f.load.window, 7u);
+  EXPECT_EQ(f.load.ask, loadgen::load_ask::rpc_echo);
+  EXPECT_EQ(f.load.size, 100u);
+  EXPECT_EQ(f.load.rate, 1000u);
+  EXPECT_EQ(f.load.requests, 50u);
+  EXPECT_EQ(f.load.duration_ns, 0u);
+  EXPECT_EQ(f.load.timeout_ns, 3'000'000'000u);
+  EXPECT_EQ(f.version, quic::wire::version_2);
+  EXPECT_EQ(f.server_name, "a.test");
+  EXPECT_EQ(f.endpoint.transport.max_datagram_bytes, 1300u);
+  EXPECT_EQ(f.endpoint.transport.congestion, quic::recovery::congestion_kind::bbr);
+  EXPECT_EQ(full.quic.pin, "abc");
+  ASSERT_EQ(full.quic.offered.suites.size(), 1u);
 }
 
 TEST(load_options, refuse_what_cannot_be) {
+  const std::string over_quic = "srmp+quic://198.18.0.1";
   const std::string target = "srmp+udp://198.18.0.1";
   const std::string hq = "hq://198.18.0.1/bytes/1000";
   for (const std::vector<std::string>& words :
@@ -213,6 +288,20 @@ TEST(load_options, refuse_what_cannot_be) {
                                              {hq, "--streams", "4097"},
                                              {hq, "--streams", "1000", "--connections", "1000"},
                                              {hq, "--local-port", "65533", "--migrate-every", "1"},
+                                             {target, "--window", "3"},
+                                             {hq, "--window", "3"},
+                                             {over_quic, "--window", "256"},
+                                             {over_quic, "--streams", "1025"},
+                                             {over_quic, "--streams", "1000", "--connections", "100"},
+                                             {over_quic, "--fill"},
+                                             {over_quic, "--requests-each", "1"},
+                                             {over_quic, "--resume"},
+                                             {over_quic, "--early-data"},
+                                             {over_quic, "--key-update", "1000"},
+                                             {over_quic, "--migrate-every", "1"},
+                                             {over_quic, "--size", "65001"},
+                                             {over_quic, "--mtu", "1200"},
+                                             {over_quic + "/Echo", "--one-way"},
                                              {"hq://198.18.0.1/a b"}}) {
     load_options out;
     EXPECT_EQ(status_of(words, out), exit_unusable) << (words.empty() ? "no target" : words.back());

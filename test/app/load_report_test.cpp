@@ -67,6 +67,41 @@ TEST(load_report, fills_the_client_s_members_of_the_result) {
   EXPECT_EQ(result.errors[0], (std::pair<std::string, std::uint64_t>("timeout", 10)));
 }
 
+TEST(load_report, tells_of_connections_where_messages_go_over_quic) {
+  load_end end = some_end();
+  end.quic.emplace();
+  end.quic->begun = 5;
+  end.quic->completed = 4;
+  end.quic->lost = 1;
+  end.quic->troubles = {{"quic_auth_failed", 7}};
+  end.quic->last_loss = loadgen::quic_loss{{quic::conn::end_reason::idle_timeout, false, 0}, ""};
+  const std::string text = load_text(end);
+  for (const char* part : {"handshakes 4 of 5 completed, 2.0 a second", "40.0 at a time",
+                           "timeout 10, lost_connections 1, quic_auth_failed 7",
+                           "of the last lost connection: the connection fell silent"})
+    EXPECT_TRUE(has(text, part)) << part << " in\n" << text;
+  run_result result;
+  fill_load_result(end, result);
+  EXPECT_EQ(result.handshakes->begun, 5u);
+  EXPECT_EQ(result.handshakes->completed, 4u);
+  EXPECT_EQ(result.rate.handshakes_per_s.value(), 2.0);
+  EXPECT_EQ(result.errors.size(), 3u);
+  EXPECT_EQ(load_failure(end), "") << "the errors tell";
+}
+
+TEST(load_report, says_why_there_was_no_connection_for_messages) {
+  load_end end;
+  end.asked.target = {base::ip_address::parse("198.18.0.1").value(), 443};
+  end.quic.emplace();
+  EXPECT_TRUE(has(load_failure(end), "nothing was sent to 198.18.0.1:443"));
+  end.quic->begun = 1;
+  EXPECT_TRUE(has(load_failure(end), "no QUIC reply from 198.18.0.1:443"));
+  end.quic->last_loss = loadgen::quic_loss{{quic::conn::end_reason::closed_by_peer, false, 0x178}, ""};
+  EXPECT_TRUE(has(load_failure(end), "the server closed the connection: TLS alert 120"));
+  end.quic->unreachable = 1;
+  EXPECT_TRUE(has(load_failure(end), "nobody answers ARP"));
+}
+
 TEST(load_report, counts_what_was_sent_where_nothing_is_answered) {
   load_end end = some_end();
   end.asked.ask = load_ask::one_way;

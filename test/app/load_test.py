@@ -45,14 +45,15 @@ class CommandLine(unittest.TestCase):
         done = run('--', 'load', '--help')
         self.assertEqual(done.returncode, 0, done.stderr)
         for option in ('--target', '--address', '--gateway', '--connections', '--streams', '--rate', '--requests',
-                       '--duration', '--size', '--fill', '--requests-each', '--resume', '--early-data', '--ciphers',
+                       '--duration', '--size', '--fill', '--window', '--requests-each', '--resume', '--early-data', '--ciphers',
                        '--quic-version', '--key-update', '--ca', '--pin', '--insecure', '--server-name', '--keylog',
                        '--max-datagram', '--congestion', '--migrate-every', '--json', '--stats-period', '--idle', '--verbose'):
             self.assertIn(option, done.stdout)
         self.assertIn('whoever answers is', done.stdout)
+        self.assertIn('srmp+quic://', done.stdout)
 
     def test_schemes_of_later_are_refused_by_name(self):
-        for scheme in ('h3', 'srmp+tcp', 'srmp+quic', 'http', 'ws'):
+        for scheme in ('h3', 'srmp+tcp', 'http', 'ws'):
             self.check_refused(['--', 'load', f'{scheme}://198.18.0.1:80/x'], f"'{scheme}' is not there yet")
 
     def test_what_cannot_be_is_refused_before_anything_starts(self):
@@ -64,6 +65,8 @@ class CommandLine(unittest.TestCase):
     def test_options_that_a_target_has_no_use_for_are_refused(self):
         self.check_refused([*PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--resume'], '--resume means nothing')
         self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--rate', '5'], '--rate means nothing')
+        self.check_refused([*PORT, '--', 'load', 'srmp+quic://198.18.0.1', '--early-data'], '--early-data means nothing')
+        self.check_refused([*PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--window', '5'], '--window means nothing')
         self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--pin', 'short'], "--pin 'short'", 'base64')
         self.check_refused([*PORT, '--', 'load', 'hq://198.18.0.1/x', '--ca', '/nowhere/ca.pem'], '/nowhere/ca.pem')
 
@@ -116,6 +119,13 @@ class NobodyAnswers(unittest.TestCase):
                             rate='handshakes_per_s', words=('--connections', '3'))
         self.assertEqual(result['handshakes'], {'begun': 3, 'completed': 0, 'resumed': 0, 'early_data': 0})
         self.assertEqual(result['workload']['insecure'], True)
+
+    def test_srmp_over_quic_that_is_not_there_is_named(self):
+        result = self.check('srmp+quic://198.18.0.1/Echo', 3.6, 'no reply from 198.18.0.1:443', 'ARP',
+                            words=('--connections', '2', '--streams', '3'))
+        self.assertEqual(result['handshakes'], {'begun': 2, 'completed': 0, 'resumed': 0, 'early_data': 0})
+        self.assertEqual([result['workload'][key] for key in ('connections', 'streams', 'window', 'method', 'insecure')],
+                         [2, 3, 32, 'Echo', True])
 
     def test_a_signal_ends_it_in_good_order(self):
         with subprocess.Popen([MILLRACE, *PORT, '--', 'load', 'srmp+udp://198.18.0.1', '--patience', '60',

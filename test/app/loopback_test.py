@@ -23,6 +23,7 @@ ONE = ['-l', str(CPUS[0])]
 # Three lcores on whatever CPUs there are: a client and two servers.
 THREE = ['--lcores', '(0-2)@(' + ','.join(str(cpu) for cpu in CPUS[:2]) + ')']
 SHORT = ['--duration', '0.2']
+QUIC = ['--workload', 'srmp-echo', '--transport', 'quic']
 
 loader = importlib.machinery.SourceFileLoader('validate_json', os.path.join(SOURCE, 'scripts', 'validate_json'))
 validate_json = importlib.util.module_from_spec(importlib.util.spec_from_loader('validate_json', loader))
@@ -73,7 +74,8 @@ class Runs(unittest.TestCase):
         balance = result['conservation']
         self.assertEqual(balance['rx'], balance['tx'])
         # A QUIC client's timer may send a last packet when the server's lcore has stopped: it is found in the ring.
-        self.assertLess(balance['held'], 8 if 'quic' in result['workload']['workload'] else 1)
+        over_quic = 'quic' in (result['workload']['workload'].split('-')[0], result['workload'].get('transport'))
+        self.assertLess(balance['held'], 8 if over_quic else 1)
         self.assertEqual(result['drops'], {})
         self.assertEqual(result['errors'], {})
         self.assertGreater(result['rate']['requests_per_s' if 'quic' in result['workload']['workload'] else
@@ -214,6 +216,29 @@ class Runs(unittest.TestCase):
         self.assertEqual(result['errors'], {})
         self.assertLessEqual(set(result['drops']), {'impaired', 'quic_no_connection', 'quic_duplicate'})
 
+    def test_echoes_over_quic_on_one_lcore_and_on_several(self):
+        for eal in ([], ONE, THREE):
+            with self.subTest(eal=eal):
+                result = self.must_run(eal, *QUIC, '--duration', '0.3')
+                self.check_good_wire(result)
+                self.assertEqual(result['workload']['transport'], 'quic')
+                self.assertEqual([result['workload'][key] for key in ('connections', 'streams', 'window')], [4, 1, 64])
+                self.assertEqual(result['handshakes'], {'begun': 4, 'completed': 4, 'resumed': 0, 'early_data': 0})
+
+    def test_echoes_over_quic_of_many_shapes(self):
+        for words in (['--size', '0'], ['--size', '60000', '--window', '3'], ['--size', '1K', '--streams', '20', '--window', '7'],
+                      ['--size', '5K', '--mtu', '9000'], ['--method', 'Echo', '--size', '100'], ['--method', 'Api/All'],
+                      ['--rate', '20k'], ['--mtu', '1280', '--connections', '7', '--streams', '3']):
+            with self.subTest(words=words):
+                result = self.must_run(ONE, *QUIC, '--requests', '1500', *words)
+                self.assertEqual(result['errors'], {})
+                self.assertEqual(result['drops'], {})
+
+    def test_echoes_over_quic_make_good_what_a_bad_wire_loses(self):
+        result = self.must_run(ONE, *QUIC, '--loss', '2', '--reorder', '1', '--delay', '1', '--timeout', '10', '--requests', '3000')
+        self.assertEqual(result['errors'], {})
+        self.assertLessEqual(set(result['drops']), {'impaired', 'quic_no_connection', 'quic_duplicate'})
+
     def test_says_what_it_does_while_it_does_it(self):
         for workload in ('io', 'srmp-echo', 'srmp-stream', 'quic-stream'):
             with self.subTest(workload=workload):
@@ -277,14 +302,17 @@ class Refusals(unittest.TestCase):
     def test_workloads_and_transports_of_later_are_refused_by_name(self):
         for workload in ('h3-get', 'h3-json', 'http1-json', 'http1-stream', 'ws-echo'):
             self.check_refused(['--workload', workload], f"'{workload}' is not there yet")
-        for transport in ('quic', 'tcp'):
-            self.check_refused(['--transport', transport], 'not there yet')
+        self.check_refused(['--transport', 'tcp'], 'not there yet')
+        self.check_refused(['--transport', 'nonsense'], "'nonsense' is none of udp, quic")
+        self.check_refused(['--workload', 'srmp-stream', '--transport', 'quic'], 'over QUIC none is lost')
         self.check_refused(['--workload', 'nonsense'], "'nonsense' is none of")
 
     def test_options_that_mean_nothing_to_a_workload_are_refused(self):
         self.check_refused(['--workload', 'io', '--loss', '1'], '--loss means nothing to --workload io')
         self.check_refused(['--workload', 'srmp-stream', '--rate', '1k'], '--rate means nothing')
         self.check_refused(['--item', '100'], '--item means nothing')
+        self.check_refused([*QUIC, '--fill'], '--fill is of datagrams')
+        self.check_refused(['--window', '3'], '--window is of streams')
 
     def test_what_cannot_be_is_refused_before_anything_starts(self):
         self.check_refused(['--loss', '101'], '--loss')
@@ -295,6 +323,8 @@ class Refusals(unittest.TestCase):
         self.check_refused(['--workload', 'srmp-stream', '--item', '1444'], '--item', 'at most 1443')
         self.check_refused(['--method', 'Echo', '--size', '1'], 'size')
         self.check_refused(['--timeout', '0'], '--timeout')
+        self.check_refused([*QUIC, '--mtu', '1200'], '--mtu')
+        self.check_refused([*QUIC, '--streams', '255', '--connections', '4096'], 'more than 65536')
         self.check_refused(['--json', '/nonexistent/x.json'], '/nonexistent/x.json')
 
 

@@ -106,6 +106,39 @@ class Quic(unittest.TestCase):
             self.assertIn('CLIENT_TRAFFIC_SECRET_0', file.read())
         self.stop(server)
 
+    def test_srmp_goes_on_streams(self):
+        server, ready = self.serve()
+        self.assertIn(' alpn=hq-interop,srmp ', ready)
+        pin = next(word for word in ready.split() if word.startswith('spki-pin='))[len('spki-pin='):]
+        asked = 0
+        for path, words in (('/Echo', ['--connections', '3', '--streams', '5', '--window', '20', '--pin', pin]),
+                            ('/Echo', ['--size', '30000']), ('/Api/All', ['--quic-version', 'v2']),
+                            ('/Echo', ['--rate', '500', '--ciphers', 'chacha20', '--congestion', 'bbr'])):
+            with self.subTest(path=path, words=words):
+                result, run = self.load(f'srmp+quic://{SERVER4}{path}', '--requests', '600', '--timeout', '20', *words)
+                self.assertIn('600 sent, 600 answered', run.said())
+                self.assertEqual(result['errors'], {}, run.said())
+                self.assertEqual(result['handshakes']['begun'], result['handshakes']['completed'])
+                self.assertEqual(result['handshakes']['early_data'], 0)
+                self.assertGreater(result['latency_ns']['p50'], 0)
+                self.assertGreater(result['rate']['requests_per_s'], 0)
+                asked += 600
+        bodies, _ = self.load(f'hq://{SERVER4}/bytes/1000', '--requests', '5')
+        self.assertEqual(bodies['errors'], {})
+        done = self.stop(server)
+        self.assertEqual(done['messages'], {'srmp_quic': asked, 'hq': 5})
+        self.assertIn(f'srmp_quic {asked}', server.said())
+
+    def test_srmp_over_quic_can_be_turned_off(self):
+        path = self.link.path('serve.toml')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write('[quic]\nsrmp = false\n')
+        server, ready = self.serve('--config', path)
+        self.assertIn(' alpn=hq-interop ', ready)
+        _, run = self.load(f'srmp+quic://{SERVER4}/Echo', '--patience', '2', status=1)
+        self.assertIn('TLS alert 120', run.errors[-1])  # no_application_protocol
+        self.stop(server)
+
     def test_what_cannot_be_is_named(self):
         _, run = self.load(f'hq://{SERVER4}/bytes/1', '--patience', '3.6', status=1)
         self.assertIn('nobody answers ARP', run.errors[-1])

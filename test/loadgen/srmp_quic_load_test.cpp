@@ -166,14 +166,11 @@ TEST(srmp_quic_load, one_way_messages_arrive_all) {
   EXPECT_EQ(e.echoes->counters().one_ways.get(), 30'000u);
 }
 
-TEST(srmp_quic_load, says_what_cannot_work) {
-  srmp_quic_settings s = at_server();
-  EXPECT_FALSE(check(s)) << "no TLS";
-  s.streams = 0;
-  EXPECT_FALSE(check(s));
-  s = at_server();
-  s.load.window = 300;
-  EXPECT_FALSE(check(s));
+TEST(srmp_quic_load, is_not_made_without_tls) {
+  test::checked_pool pool{1023};
+  const auto made = srmp_quic_load::make(at_server(), *pool);
+  ASSERT_FALSE(made);
+  EXPECT_TRUE(made.error().unusable);
 }
 
 }  // namespace

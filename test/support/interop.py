@@ -243,7 +243,7 @@ class PeerToMillrace(PeerToPeer):
         return None if '--quic-port' in self._help else 'serve speaks no QUIC in this build'
 
     def needs(self, *words):
-        protocols = re.search(r'--quic-port.*', self._help).group()
+        protocols = re.search(r'--quic-port.*\n.*', self._help).group()  # its text may stand on the next line
         for word in words:
             if word not in protocols:
                 raise Unsupported(f'serve does not speak {word} over QUIC')

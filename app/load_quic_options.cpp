@@ -1,4 +1,4 @@
-#include "app/load_hq_options.hpp"
+#include "app/load_quic_options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -58,7 +58,7 @@ quic::wire::version_number read_version(const std::string& text) {
   return version;
 }
 
-void add_connection_options(CLI::App& options, load_hq_options& out) {
+void add_connection_options(CLI::App& options, load_quic_options& out) {
   loadgen::hq_settings& s = out.asked;
   add_count(options, "--requests-each", s.requests_each,
             "requests of a connection, which then ends and is followed by another; 0: no end");
@@ -95,7 +95,7 @@ void add_connection_options(CLI::App& options, load_hq_options& out) {
   add_seconds(options, "--migrate-every", out.migrate_every_s, "go on from another local port so often; 0: never");
 }
 
-void add_tls_options(CLI::App& options, load_hq_options& out) {
+void add_tls_options(CLI::App& options, load_quic_options& out) {
   options
       .add_option_function<std::string>(
           "--ciphers", [&out](const std::string& text) { read_ciphers(text, out.offered); },
@@ -124,14 +124,14 @@ void add_tls_options(CLI::App& options, load_hq_options& out) {
 
 }  // namespace
 
-std::span<const std::string_view> hq_option_names() noexcept { return names; }
+std::span<const std::string_view> quic_option_names() noexcept { return names; }
 
-void add_hq_options(CLI::App& options, load_hq_options& out) {
+void add_quic_options(CLI::App& options, load_quic_options& out) {
   add_connection_options(options, out);
   add_tls_options(options, out);
 }
 
-base::outcome settle_hq(std::uint16_t mtu, load_hq_options& out) {
+base::outcome settle_quic(std::uint16_t mtu, load_quic_options& out) {
   const auto unusable = [](std::string what, std::string hint = "") {
     return failure{"load: " + std::move(what), std::move(hint), true};
   };
