@@ -70,6 +70,7 @@ bool connection::on_retry(const wire::packet_header& header, base::byte_view pac
 }
 
 std::size_t connection::build_close(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept {
+  if (!has_keys_ready(now_ns)) return 0;
   pending_ = 0;
   const path::path_slot slot = migration_.active();
   path_state& p = paths_[slot.index];
@@ -82,8 +83,7 @@ std::size_t connection::build_close(base::byte_span room, std::uint64_t now_ns, 
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto space = static_cast<packet_space>(i);
     // RFC 9000 10.2.3: before confirmation the peer may be able to read only some.
-    levels[i] =
-        space == packet_space::application ? keys_ != nullptr && keys_->can_write : !confirmed_ && can_write(space);
+    levels[i] = space == packet_space::application ? keys_.can_write() : !confirmed_ && can_write(space);
     if (levels[i]) last = static_cast<int>(i);
   }
   for (int i = 0; i <= last; ++i) {

@@ -140,7 +140,7 @@ void connection::release() noexcept {
     for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
     t_.handshakes.give(std::exchange(handshake_, nullptr));
   }
-  if (keys_ != nullptr) t_.keys.give(std::exchange(keys_, nullptr));
+  keys_.release(t_.keys);
   if (std::exchange(half_open_, false)) host_.on_handshake_done(*this);
   phase_ = phase::ended;
 }

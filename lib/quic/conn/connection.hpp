@@ -47,7 +47,7 @@ class connection {
   connection_host& host_;
   application* app_ = nullptr;
   handshake_state* handshake_ = nullptr;
-  traffic_keys* keys_ = nullptr;
+  one_rtt_keys keys_;
   stream::piece_account pieces_;
   recovery::loss_recovery recovery_;
   application_space numbers_;
@@ -76,9 +76,8 @@ class connection {
   path::connection_id initial_dcid_;   // what the Initial keys are made of
   std::uint64_t now_ns_ = 0;           // of the call that is running
   std::uint64_t began_ns_, established_ns_ = 0;
-  std::uint64_t previous_keys_until_ns_ = recovery::never_ns;   // RFC 9001 6.5
-  std::uint64_t key_update_after_ns_ = 0;                       // ours, not before
-  std::uint64_t first_one_rtt_ = wire::no_packet_number;        // of ours
+  std::uint64_t previous_keys_until_ns_ = recovery::never_ns, key_update_after_ns_ = 0;  // RFC 9001 6.5; not before
+  std::uint64_t first_one_rtt_ = wire::no_packet_number;                                 // of ours
   std::uint64_t built_ns_ = 0, retry_ns_ = recovery::never_ns;  // build() had nothing more to say; a pool was empty
   std::uint64_t bytes_in_ = 0, bytes_out_ = 0, packets_in_ = 0, packets_out_ = 0, packets_lost_ = 0;
   std::uint64_t moves_ = 0;  // a client's, to other addresses
@@ -259,6 +258,7 @@ class connection {
   [[nodiscard]] bool wants_ping(recovery::packet_space space) const noexcept;
   [[nodiscard]] bool spin() const noexcept;
   void maybe_update_keys(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool has_keys_ready(std::uint64_t now_ns) noexcept;
   // tx_frames.cpp
   bool write_ack(const draft_plan& plan, packet_draft& draft) noexcept;
   void write_crypto(const draft_plan& plan, packet_draft& draft) noexcept;

@@ -24,7 +24,7 @@ connection_statistics connection::statistics() const noexcept {
           .least_rtt_ns = rtt.has_sample() ? rtt.min_ns() : 0,
           .mtu_bytes = static_cast<std::uint32_t>(datagram_bytes()),
           .open_streams = open_streams_,
-          .key_updates = keys_ == nullptr ? 0 : keys_->write->updates()};
+          .key_updates = keys_.updates()};
 }
 
 void connection::trace_drop(const arrival& a) noexcept {

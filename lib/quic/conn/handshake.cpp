@@ -318,13 +318,9 @@ bool connection::install(const tls::traffic_secret& secret) noexcept {
       return can;
     }
     case tls::encryption_level::application:
-      if (keys_ == nullptr) keys_ = t_.keys.get();
-      if (keys_ == nullptr) {
-        t_.events.add(event::refused_no_memory);
-        return false;
-      }
-      if (reads) return keys_->can_read = keys_->read->install(t_.engine, context, *held);
-      return keys_->can_write = keys_->write->install(t_.engine, context, *held);
+      if (keys_.install(t_.keys, t_.engine, context, *held, reads)) return true;
+      if (keys_.if_awake() == nullptr) t_.events.add(event::refused_no_memory);
+      return false;
   }
   return false;
 }

@@ -239,8 +239,7 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
 
 bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
   // RFC 9001 5.7: a server reads nothing of 1-RTT before the handshake is complete, though it has the keys.
-  if (keys_ == nullptr || !keys_->can_read || phase_ != phase::established ||
-      packet.size() <= 1 + path::local_cid_size) {
+  if (!keys_.can_read() || phase_ != phase::established || packet.size() <= 1 + path::local_cid_size) {
     t_.events.add(event::undecryptable);
     a.why = drop_reason::quic_no_keys;
     return false;
@@ -258,8 +257,14 @@ bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
   a.type = wire::packet_type::one_rtt;
   a.space = packet_space::application;
   a.dcid = base::byte_view(packet).subspan(1, path::local_cid_size);
+  traffic_keys* const keys = keys_.awake(t_.keys, t_.engine, a.now_ns);
+  if (keys == nullptr) {
+    t_.events.add(event::refused_no_memory);
+    a.why = drop_reason::mempool_empty;
+    return false;
+  }
   const protect::open_errc code =
-      keys_->read->open(t_.engine, packet, 1 + path::local_cid_size, numbers_.largest_opened, a.opened);
+      keys->read->open(t_.engine, packet, 1 + path::local_cid_size, numbers_.largest_opened, a.opened);
   if (code != protect::open_errc::ok) {
     count_refusal(code, a);
     if (code == protect::open_errc::auth_failed && is_stateless_reset(a.datagram.bytes)) on_stateless_reset(a.now_ns);
@@ -272,7 +277,10 @@ bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
 // Datagrams that are one short packet each.
 void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops,
                                   unsigned& useless) noexcept {
-  if (burst.size() == 1 || phase_ != phase::established || keys_ == nullptr || !keys_->can_read || is_closing()) {
+  traffic_keys* const keys = burst.size() == 1 || phase_ != phase::established || !keys_.can_read() || is_closing()
+                                 ? nullptr
+                                 : keys_.awake(t_.keys, t_.engine, now_ns);
+  if (keys == nullptr) {
     for (datagram_in& d : burst) useless += on_datagram(d, now_ns, drops) ? 0u : 1u;
     return;
   }
@@ -280,7 +288,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
   std::uint64_t largest = numbers_.largest_opened;
   for (std::size_t i = 0; i < burst.size(); ++i) {
     bytes_in_ += burst[i].bytes.size();
-    requests[i] = {.keys = &*keys_->read,
+    requests[i] = {.keys = &*keys->read,
                    .largest_pn = &largest,
                    .packet = burst[i].bytes,
                    .pn_offset = 1 + static_cast<std::uint32_t>(path::local_cid_size)};
@@ -441,8 +449,9 @@ bool connection::judge_path(arrival& a) noexcept {
 // The packet was the first under new keys (RFC 9001 6.2): ours follow, and the old ones are kept for a while.
 void connection::after_key_update(const arrival& a) noexcept {
   t_.events.add(event::key_updates);
-  trace_.tell({.time_ns = a.now_ns, .kind = trace_kind::key_update, .number = keys_->read->updates()});
-  if (keys_->write->updates() < keys_->read->updates()) keys_->write->update(t_.engine);
+  traffic_keys& keys = *keys_.if_awake();  // the packet was opened just now
+  trace_.tell({.time_ns = a.now_ns, .kind = trace_kind::key_update, .number = keys.read->updates()});
+  if (keys.write->updates() < keys.read->updates()) keys.write->update(t_.engine);
   const std::uint64_t wait_ns = 3 * recovery_.pto_ns();
   previous_keys_until_ns_ = recovery::later(a.now_ns, wait_ns);
   key_update_after_ns_ = previous_keys_until_ns_;

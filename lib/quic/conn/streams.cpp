@@ -184,8 +184,7 @@ void connection::tell_stream(live_stream& s) noexcept {
 live_stream* connection::open(direction kind, std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   if (is_closing() || phase_ == phase::ended) return nullptr;
-  if (phase_ == phase::handshake &&
-      (handshake_ == nullptr || !(handshake_->early.can_write || (keys_ != nullptr && keys_->can_write))))
+  if (phase_ == phase::handshake && (handshake_ == nullptr || !(handshake_->early.can_write || keys_.can_write())))
     return nullptr;
   stream::stream_count& count = kind == direction::unidirectional ? our_uni_ : our_bidi_;
   if (!count.can_open() || count.opened() > most_stream_index) {

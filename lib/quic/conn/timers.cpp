@@ -69,7 +69,7 @@ void connection::on_time(std::uint64_t now_ns) noexcept {
   }
   if (previous_keys_until_ns_ <= now_ns) {  // RFC 9001 6.5
     previous_keys_until_ns_ = never_ns;
-    if (keys_ != nullptr) keys_->read->discard_previous();
+    if (traffic_keys* const keys = keys_.if_awake()) keys->read->discard_previous();
   }
   if (idle_.keep_alive_ns() <= now_ns) pending_ |= pending_ping;
   check_paths(now_ns);

@@ -23,7 +23,7 @@ struct transport {
   stream::piece_store& pieces;
   stream_store& streams;
   mem::object_pool<handshake_state>& handshakes;
-  mem::object_pool<traffic_keys>& keys;
+  key_store& keys;
   random_source& random;
   counters& events;
   mem::heap_tally& handshake_heap;   // what GnuTLS takes: counted apart from the data path's

@@ -47,7 +47,10 @@ std::size_t connection::build(base::byte_span room, std::uint64_t now_ns, datagr
     if (const std::size_t size = build_mtu_probe(room, now_ns, out); size != 0) return size;
   }
   const std::size_t size = build_packets(room, now_ns, out);
-  if (size == 0) built_ns_ = now_ns;
+  if (size == 0) {
+    built_ns_ = now_ns;
+    recovery_.release_unused();
+  }
   if (size == 0 && phase_ == phase::established && data_queue_.empty()) recovery_.on_app_limited();
   return size;
 }
@@ -55,7 +58,7 @@ std::size_t connection::build(base::byte_span room, std::uint64_t now_ns, datagr
 bool connection::can_write(packet_space space) const noexcept {
   if (space == packet_space::application) {
     // RFC 9001 5.6: once there are 1-RTT keys, 0-RTT ones are not used any more.
-    return (keys_ != nullptr && keys_->can_write && (is_server_ || phase_ == phase::established)) ||
+    return (keys_.can_write() && (is_server_ || phase_ == phase::established)) ||
            (handshake_ != nullptr && handshake_->early.can_write);
   }
   if (handshake_ == nullptr) return false;
@@ -128,7 +131,7 @@ std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns
                     .may_send = may_send,
                     .is_last = i == last,
                     .pads = pads};
-    plan.is_early = plan.space == packet_space::application && !(keys_ != nullptr && keys_->can_write);
+    plan.is_early = plan.space == packet_space::application && !keys_.can_write();
     const std::size_t size = build_packet(plan);
     if (size == 0) continue;
     used += size;
@@ -147,6 +150,7 @@ std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns
 // One packet; 0: nothing of this level fits or is to be said.
 std::size_t connection::build_packet(draft_plan& plan) noexcept {
   packet_header_plan h;
+  if (plan.space == packet_space::application && !plan.is_early && !has_keys_ready(plan.now_ns)) return 0;
   if (!plan_header(plan, h)) return 0;
   const unsigned most_tokens =
       plan.space == packet_space::application && control_queue_.empty() && pending_ == 0 ? few_tokens : many_tokens;
@@ -185,6 +189,14 @@ std::size_t connection::build_packet(draft_plan& plan) noexcept {
   }
   if (probes != 0 && draft.is_eliciting()) --probes_[index_of(plan.space)];
   return finish_packet(plan, h, draft);
+}
+
+// Before a 1-RTT packet is begun, for what it takes from the queues must leave. False: build() tries again later.
+bool connection::has_keys_ready(std::uint64_t now_ns) noexcept {
+  if (!keys_.can_write() || keys_.awake(t_.keys, t_.engine, now_ns) != nullptr) return true;
+  t_.events.add(event::refused_no_memory);
+  retry_ns_ = recovery::later(now_ns, empty_pool_wait_ns);
+  return false;
 }
 
 bool connection::wants_ping(packet_space space) const noexcept {
@@ -241,7 +253,7 @@ std::size_t connection::finish_packet(draft_plan& plan, const packet_header_plan
                                 .payload = parts};
   if (plan.space == packet_space::application && !plan.is_early) {
     if (first_one_rtt_ == wire::no_packet_number) first_one_rtt_ = number;
-    keys_->write->seal(t_.engine, request);
+    keys_.if_awake()->write->seal(t_.engine, request);  // has_keys_ready() was asked
   } else {
     const level_keys& k = plan.is_early                         ? handshake_->early
                           : plan.space == packet_space::initial ? handshake_->initial
@@ -304,6 +316,7 @@ std::size_t connection::build_path_probe(base::byte_span room, std::uint64_t now
     if (p.responses.is_empty() && !p.challenge.wants_challenge(now_ns)) continue;
     const std::uint64_t budget = p.amount.budget_bytes();
     if (budget < least_packet_bytes || !give_cid(p)) continue;
+    if (!has_keys_ready(now_ns)) return 0;
     const std::size_t padded = path::padded_probe_size(budget);
     draft_plan plan{.out = room.first(static_cast<std::size_t>(
                         std::min<std::uint64_t>({room.size(), budget, wire::min_initial_datagram_size}))),
@@ -331,7 +344,7 @@ std::size_t connection::build_mtu_probe(base::byte_span room, std::uint64_t now_
   if (!confirmed_ || recovery_.is_window_full()) return 0;
   const std::uint32_t wanted = mtu_.probe_size(now_ns);
   if (wanted == 0 || wanted > room.size() || active_path().amount.budget_bytes() < wanted ||
-      !recovery_.reserve(packet_space::application, 1))
+      !recovery_.reserve(packet_space::application, 1) || !has_keys_ready(now_ns))
     return 0;
   draft_plan plan{.out = room.first(wanted), .now_ns = now_ns, .path = migration_.active().index};
   plan.is_mtu_probe = true;
@@ -352,22 +365,24 @@ std::size_t connection::build_mtu_probe(base::byte_span room, std::uint64_t now_
 }
 
 void connection::maybe_update_keys(std::uint64_t now_ns) noexcept {
-  if (keys_ == nullptr || !keys_->can_write) return;
-  if (!key_update_wanted_ && keys_->write->use() == protect::key_use::fine) return;
+  if (!keys_.can_write()) return;
+  traffic_keys* const keys = keys_.if_awake();
+  if (!key_update_wanted_ && (keys == nullptr || keys->write->use() == protect::key_use::fine)) return;
   if (update_keys(now_ns)) key_update_wanted_ = false;
 }
 
 bool connection::update_keys(std::uint64_t now_ns) noexcept {
   // RFC 9001 6.1, 6.5: after confirmation, once the peer has acknowledged this phase, and not before three PTOs.
-  if (!confirmed_ || keys_ == nullptr || now_ns < key_update_after_ns_ ||
-      keys_->write->updates() != keys_->read->updates() ||
-      !keys_->write->may_update(recovery_.space(packet_space::application).largest_acked())) {
+  traffic_keys* const keys =
+      confirmed_ && now_ns >= key_update_after_ns_ ? keys_.awake(t_.keys, t_.engine, now_ns) : nullptr;
+  if (keys == nullptr || keys->write->updates() != keys->read->updates() ||
+      !keys->write->may_update(recovery_.space(packet_space::application).largest_acked())) {
     key_update_wanted_ = true;
     return false;
   }
-  keys_->write->update(t_.engine);
+  keys->write->update(t_.engine);
   t_.events.add(event::key_updates);
-  trace_.tell({.time_ns = now_ns, .kind = trace_kind::key_update, .number = keys_->write->updates()});
+  trace_.tell({.time_ns = now_ns, .kind = trace_kind::key_update, .number = keys->write->updates()});
   return true;
 }
 

@@ -33,6 +33,8 @@ class cid_table {
   std::uint32_t used_ = 0;
 
  public:
+  static constexpr std::size_t entry_bytes = sizeof(entry);
+
   explicit cid_table(std::uint32_t capacity, int socket = mem::any_socket) noexcept
       : memory_(mem::region::make_array<entry>("quic_cids", capacity, socket)),
         slots_(mem::region::make_array<base::hash_index::slot>("quic_cid_index", base::hash_index::slots_for(capacity),
@@ -100,6 +102,9 @@ class cid_map {
   cid_map(std::uint32_t connections, std::uint32_t ids_each, const crypto::siphash_key& key,
           int socket = mem::any_socket) noexcept
       : ours_(connections * ids_each, socket), strange_(connections, socket), key_(key) {}
+
+  // Of one of ours, with its slots in an index that is half full.
+  static constexpr std::size_t bytes_each = cid_table<std::uint64_t>::entry_bytes + 2 * sizeof(base::hash_index::slot);
 
   // `eight`: exactly 8 bytes.
   [[nodiscard]] void* find_ours(base::byte_view eight) const noexcept {

@@ -11,15 +11,21 @@ constexpr std::uint64_t timer_tick_ns = 65'536;  // 65 us: shorter than any dead
 constexpr std::uint32_t timer_steps_a_turn = 4096;
 constexpr std::size_t spent_slots = 4096;  // address tokens that are known to be used up
 constexpr std::uint32_t ids_each = path::max_local_cids;
+constexpr std::uint64_t rest_step_ns = 250 * recovery::ms;  // between looks at keys that may rest
+constexpr std::uint32_t rest_steps = 8;                     // in which all are looked at
+
+std::uint32_t key_blocks(const endpoint_settings& s) noexcept {
+  return s.awake_keys == 0 ? s.connections : std::min(s.awake_keys, s.connections);
+}
 
 }  // namespace
 
 std::size_t memory_bytes(const endpoint_settings& s) noexcept {
   constexpr std::size_t a_slot = 80;  // a pool's own share, rounding
   const std::size_t connections = s.connections;
-  return connections * (sizeof(conn::connection) + 128 + sizeof(conn::traffic_keys) + 2 * a_slot +
-                        sizeof(base::timer_node) + (ids_each + 1) * (64 + 4 * sizeof(base::hash_index::slot))) +
-         s.handshakes * (sizeof(conn::handshake_state) + a_slot) +
+  return connections * (sizeof(conn::connection) + 128 + 2 * a_slot + sizeof(base::timer_node) +
+                        (ids_each + 1) * (64 + 4 * sizeof(base::hash_index::slot))) +
+         key_blocks(s) * sizeof(conn::traffic_keys) + s.handshakes * (sizeof(conn::handshake_state) + a_slot) +
          s.streams * (sizeof(conn::live_stream) + 64 + 4 * sizeof(base::hash_index::slot) + 8) +
          s.sent_blocks * sizeof(recovery::sent_block) + s.pieces * (sizeof(stream::piece) + a_slot / 2) +
          s.source_slots * sizeof(source_limits::slot) + 65'536;
@@ -63,7 +69,7 @@ base::result<std::unique_ptr<quic_endpoint>> quic_endpoint::make(const endpoint_
   if (!pieces) return pieces.error();
   auto handshakes = mem::object_pool<conn::handshake_state>::make(name + "handshakes", settings.handshakes);
   if (!handshakes) return handshakes.error();
-  auto traffic = mem::object_pool<conn::traffic_keys>::make(name + "keys", settings.connections);
+  auto traffic = mem::object_pool<conn::traffic_keys>::make(name + "keys", key_blocks(settings));
   if (!traffic) return traffic.error();
   auto connections = mem::object_pool<held>::make(name + "connections", settings.connections);
   if (!connections) return connections.error();
@@ -109,6 +115,10 @@ void quic_endpoint::on_step_done(conn::handshake_step& step, std::uint64_t now_n
 }
 
 std::uint32_t quic_endpoint::connections() const noexcept { return parts_->connections.in_use(); }
+std::uint64_t quic_endpoint::connection_bytes() const noexcept {
+  const std::uint64_t ids = parts_->cids.ours() * cid_map::bytes_each;
+  return parts_->connections.slot_bytes() + sizeof(base::timer_node) + ids / std::max(1u, connections());
+}
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }
 const conn::transport& quic_endpoint::shared() const noexcept { return parts_->shared; }
@@ -239,12 +249,22 @@ void quic_endpoint::end(held& h) noexcept {
 std::uint64_t quic_endpoint::due_ns() const noexcept {
   if (wants_poll()) return now_ns_;
   std::uint64_t due = parts_->timers.next_turn();
+  if (settings_.rest_keys_after_ns != 0 && parts_->keys.in_use() != 0) due = std::min(due, next_rest_ns_);
   for (const served& one : applications_) due = std::min(due, one.by->clock_ns());
   return due;
 }
 
+// Keys of connections that fell silent.
+void quic_endpoint::rest_keys() noexcept {
+  const std::uint64_t after_ns = settings_.rest_keys_after_ns;
+  if (after_ns == 0 || now_ns_ < next_rest_ns_) return;
+  next_rest_ns_ = now_ns_ + rest_step_ns;
+  if (now_ns_ > after_ns) parts_->keys.rest_unused(now_ns_ - after_ns, parts_->keys.in_use() / rest_steps + 1);
+}
+
 void quic_endpoint::on_time(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
+  rest_keys();
   static_cast<void>(parts_->timers.turn(now_ns, timer_steps_a_turn, [this](std::uint64_t cookie) {
     held& h = *reinterpret_cast<held*>(static_cast<std::uintptr_t>(cookie));
     h.timer = {};

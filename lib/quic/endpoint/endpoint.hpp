@@ -76,6 +76,7 @@ class quic_endpoint final : public conn::connection_host {
   std::size_t reply_at_ = 0, reply_count_ = 0;
   std::uint64_t next_serial_ = 0;
   std::uint64_t now_ns_ = 0;
+  std::uint64_t next_rest_ns_ = 0;  // when keys that were not used are looked for
   std::int64_t wall_less_now_ns_ = 0;
   conn::counters events_;
   mem::heap_tally handshake_heap_;
@@ -121,6 +122,8 @@ class quic_endpoint final : public conn::connection_host {
   void close_all(std::uint64_t code, std::uint64_t now_ns) noexcept;
 
   [[nodiscard]] std::uint32_t connections() const noexcept;
+  // What one takes of the pools and tables as long as it lives, its share of the IDs that are mapped now with it.
+  [[nodiscard]] std::uint64_t connection_bytes() const noexcept;
   [[nodiscard]] std::uint32_t half_open() const noexcept;
   [[nodiscard]] const conn::counters& events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t handshake_heap_calls() const noexcept { return handshake_heap_.calls.get(); }
@@ -157,6 +160,7 @@ class quic_endpoint final : public conn::connection_host {
   void after(held& h) noexcept;
   void end(held& h) noexcept;
   void set_timer(held& h) noexcept;
+  void rest_keys() noexcept;
   void enqueue(conn::connection& c) noexcept;
   // stateless.cpp
   [[nodiscard]] reply* add_reply(const conn::datagram_in& to) noexcept;

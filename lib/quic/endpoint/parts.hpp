@@ -27,7 +27,7 @@ struct quic_endpoint::parts {
   stream::piece_store pieces;
   conn::stream_store streams;
   mem::object_pool<conn::handshake_state> handshakes;
-  mem::object_pool<conn::traffic_keys> keys;
+  conn::key_store keys;
   mem::object_pool<held> connections;
   conn::random_source random;
   cid_map cids;

@@ -29,11 +29,17 @@ struct endpoint_settings {
   std::uint32_t sent_blocks = 16384;   // of 28 sent packets and 2 KiB, of all connections together
   std::uint32_t pieces = 65536;        // received parts of streams that wait to be read
   std::uint32_t source_slots = 16384;  // sources whose budgets are told apart
-  std::uint32_t most_per_turn = 64;    // datagrams of one connection before the next has its turn
-  std::uint8_t instance = 0;           // in connection IDs
+  // 1-RTT keys that lie ready to be used, 5 KiB a connection; 0: those of all. Others rest: 5 us to wake one.
+  std::uint32_t awake_keys = 0;
+  std::uint64_t rest_keys_after_ns = 2 * recovery::second;  // without a packet; a little later. 0: never
+  std::uint32_t most_per_turn = 64;                         // datagrams of one connection before the next has its turn
+  std::uint8_t instance = 0;                                // in connection IDs
   std::uint8_t lcore = 0;
   bool send_new_tokens = true;  // RFC 9000 8.1.3
 };
+
+// What an established connection takes in which nothing happens: itself, its IDs, its timer; no keys, no sent packets.
+inline constexpr std::uint64_t idle_connection_bytes = 5568;
 
 // EAL memory of an endpoint's pools and tables, a little above the truth.
 [[nodiscard]] std::size_t memory_bytes(const endpoint_settings& settings) noexcept;

@@ -121,7 +121,8 @@ void remote_cids::queue_retirement(std::uint64_t sequence) noexcept {
   for (const retirement& r : retirements_)
     if (r.sequence == sequence) return;
   // RFC 9000 5.1.2: at least twice the limit may be outstanding.
-  if (retirements_.size() >= limits_.active_limit * retirements_per_cid || !retirements_.push_back({sequence, true})) {
+  if (retirements_.size() >= limits_.active_limit * retirements_per_cid ||
+      !retirements_.push_back({.sequence = sequence & largest_sequence, .due = 1})) {
     overflowed_ = true;
     return;
   }

@@ -12,7 +12,7 @@
 // Peers without IDs   (zero length) are reached by number 0 for ever: take() answers it each time, nothing is retired,
 //          and a NEW_CONNECTION_ID is PROTOCOL_VIOLATION (RFC 9000 19.15).
 // Limits   `active_limit` is what we declare; max_remote_cids is the most it can be. Retirements not yet acknowledged:
-//          8 times the limit, then CONNECTION_ID_LIMIT_ERROR (RFC 9000 5.1.2; CVE-2024-22189).
+//          4 times the limit, then CONNECTION_ID_LIMIT_ERROR (RFC 9000 5.1.2; CVE-2024-22189).
 // Errors   on_new_connection_id: a transport_error; the connection is closed then. No work depends on how large numbers
 //          are or how far apart.
 // Source   RFC 9000 5.1.1 5.1.2 7.2 7.3 9.5 10.3.1 13.3 19.15 19.16. Tests  test/quic/path/remote_cids_test.cpp
@@ -28,7 +28,7 @@
 namespace millrace::quic::path {
 
 inline constexpr std::size_t max_remote_cids = 8;
-inline constexpr std::size_t retirements_per_cid = 8;  // RFC 9000 5.1.2 wants at least two
+inline constexpr std::size_t retirements_per_cid = 4;  // RFC 9000 5.1.2 wants at least two
 inline constexpr std::size_t max_retirements = max_remote_cids * retirements_per_cid;
 
 struct remote_cid_limits {
@@ -55,9 +55,10 @@ struct remote_cid {
 class remote_cids {
   enum class phase : std::uint8_t { random, retried, known };  // of the ID of the handshake
   struct retirement {
-    std::uint64_t sequence;
-    bool due;  // else sent, and not yet acknowledged
+    std::uint64_t sequence : 62;  // RFC 9000 16: no number is larger
+    std::uint64_t due : 1;        // else sent, and not yet acknowledged
   };
+  static constexpr std::uint64_t largest_sequence = (std::uint64_t{1} << 62) - 1;
   base::fixed_vector<remote_cid, max_remote_cids> known_;
   base::fixed_vector<retirement, max_retirements> retirements_;
   std::uint64_t retire_prior_to_ = 0;  // the largest that came

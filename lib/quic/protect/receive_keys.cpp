@@ -18,12 +18,39 @@ bool receive_keys::install(crypto::engine& engine, const key_context& context, c
   header_ = first.header;
   current_ = first;
   crypto::wipe({reinterpret_cast<std::uint8_t*>(&first), sizeof(first)});
+  first_secret_ = current_secret_ = secret;
   context_ = context;
   integrity_limit_ = limits_of(aead_of(context.suite)).integrity_pkts;
   first_of_current_ = wire::no_packet_number;
   phase_ = false;
   has_previous_ = false;
   updates_ = 0;
+  return true;
+}
+
+void receive_keys::rest(resting_receive_keys& to) const noexcept {
+  to.first = first_secret_;
+  to.current = current_secret_;
+  to.context = context_;
+  to.first_of_current = first_of_current_;
+  to.refused = refused_;
+  to.updates = updates_;
+}
+
+bool receive_keys::wake(crypto::engine& engine, const resting_receive_keys& from) noexcept {
+  if (!install(engine, from.context, from.first)) return false;
+  if (from.updates != 0) {
+    if (!derive_payload_keys(engine, context_, from.current, current_) ||
+        !next_secret(engine, context_, from.current, next_secret_) ||
+        !derive_payload_keys(engine, context_, next_secret_, next_)) {
+      return false;
+    }
+    current_secret_ = from.current;
+  }
+  first_of_current_ = from.first_of_current;
+  refused_ = from.refused;
+  updates_ = from.updates;
+  phase_ = (from.updates & 1) != 0;
   return true;
 }
 
@@ -39,6 +66,7 @@ void receive_keys::move_on(crypto::engine& engine, std::uint64_t packet_number) 
   phase_ = !phase_;
   first_of_current_ = packet_number;
   ++updates_;
+  current_secret_ = next_secret_;
   // Cannot fail: the version and the size of the secret were right when the keys were installed.
   const bool derived = next_secret(engine, context_, next_secret_, next_secret_) &&
                        derive_payload_keys(engine, context_, next_secret_, next_);

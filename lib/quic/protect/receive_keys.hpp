@@ -16,12 +16,24 @@
 
 namespace millrace::quic::protect {
 
+// What 1-RTT keys are made of again after a rest, with their counts: 136 bytes in place of 4 KiB. Secret.
+struct resting_receive_keys {
+  traffic_secret first;    // of phase 0: the header key's
+  traffic_secret current;  // of this phase
+  key_context context;
+  std::uint64_t first_of_current = 0;
+  std::uint64_t refused = 0;
+  std::uint32_t updates = 0;
+};
+
 class receive_keys {
   crypto::header_key header_;
   payload_keys current_;
   payload_keys next_;
   payload_keys previous_;
-  traffic_secret next_secret_;  // of next_
+  traffic_secret first_secret_;    // of header_
+  traffic_secret current_secret_;  // of current_
+  traffic_secret next_secret_;     // of next_
   key_context context_;
   std::uint64_t first_of_current_ = 0;  // the lowest packet number opened under current_
   std::uint64_t refused_ = 0;
@@ -38,6 +50,10 @@ class receive_keys {
                                std::uint64_t largest_pn, opened_packet& out) noexcept;
   [[nodiscard]] open_errc open(crypto::engine& engine, std::span<const crypto::text_part> parts,
                                std::uint32_t pn_offset, std::uint64_t largest_pn, opened_packet& out) noexcept;
+
+  // Into what takes little room, and back. The phase before is forgotten. False as install().
+  void rest(resting_receive_keys& to) const noexcept;
+  [[nodiscard]] bool wake(crypto::engine& engine, const resting_receive_keys& from) noexcept;
 
   // RFC 9001 6.5: when packets of the phase before can no longer arrive, at most three PTO after an update.
   void discard_previous() noexcept;

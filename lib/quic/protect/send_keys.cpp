@@ -15,7 +15,7 @@ bool send_keys::install(crypto::engine& engine, const key_context& context, cons
   header_ = first.header;
   current_ = first;
   crypto::wipe({reinterpret_cast<std::uint8_t*>(&first), sizeof(first)});
-  secret_ = secret;
+  first_secret_ = secret_ = secret;
   context_ = context;
   next_pn_ = 0;
   first_of_phase_ = 0;
@@ -23,6 +23,28 @@ bool send_keys::install(crypto::engine& engine, const key_context& context, cons
   confidentiality_limit_ = limits_of(aead_of(context.suite)).confidentiality_pkts;
   updates_ = 0;
   phase_ = false;
+  return true;
+}
+
+void send_keys::rest(resting_send_keys& to) const noexcept {
+  to.first = first_secret_;
+  to.current = secret_;
+  to.context = context_;
+  to.next_pn = next_pn_;
+  to.first_of_phase = first_of_phase_;
+  to.sealed = sealed_;
+  to.updates = updates_;
+}
+
+bool send_keys::wake(crypto::engine& engine, const resting_send_keys& from) noexcept {
+  if (!install(engine, from.context, from.first)) return false;
+  if (from.updates != 0 && !derive_payload_keys(engine, context_, from.current, current_)) return false;
+  secret_ = from.current;
+  next_pn_ = from.next_pn;
+  first_of_phase_ = from.first_of_phase;
+  sealed_ = from.sealed;
+  updates_ = from.updates;
+  phase_ = (from.updates & 1) != 0;
   return true;
 }
 

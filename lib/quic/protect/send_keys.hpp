@@ -22,10 +22,22 @@ enum class key_use : std::uint8_t {
   spent,       // nothing more under this key; without an update the connection ends with AEAD_LIMIT_REACHED
 };
 
+// As resting_receive_keys.
+struct resting_send_keys {
+  traffic_secret first;
+  traffic_secret current;
+  key_context context;
+  std::uint64_t next_pn = 0;
+  std::uint64_t first_of_phase = 0;
+  std::uint64_t sealed = 0;
+  std::uint32_t updates = 0;
+};
+
 class send_keys {
   crypto::header_key header_;
   payload_keys current_;
-  traffic_secret secret_;
+  traffic_secret first_secret_;  // of header_
+  traffic_secret secret_;        // of current_
   key_context context_;
   std::uint64_t next_pn_ = 0;         // numbers below are used up
   std::uint64_t first_of_phase_ = 0;  // the lowest number that the current keys may have sealed
@@ -39,6 +51,10 @@ class send_keys {
   [[nodiscard]] bool install(crypto::engine& engine, const key_context& context, const traffic_secret& secret) noexcept;
 
   seal_errc seal(crypto::engine& engine, seal_request& request) noexcept;
+
+  // Into what takes little room, and back. False as install().
+  void rest(resting_send_keys& to) const noexcept;
+  [[nodiscard]] bool wake(crypto::engine& engine, const resting_send_keys& from) noexcept;
 
   // The next key phase: because we want to, or because the peer did (then only while updates() is behind).
   void update(crypto::engine& engine) noexcept;

@@ -148,8 +148,13 @@ class loss_recovery {
     anti_deadlock_ns_ = packet.sent_ns;
     if (packet.ect) ecn_.on_sent(space, packet.sent_ns, rtt_.pto_ns());
   }
+  // There was nothing to send: memory that was reserved for it goes back.
+  void release_unused() noexcept { at(packet_space::application).release_idle(); }
   // Any other: only ACK, PADDING-free. It is not marked for ECN by us.
-  void on_sent_unkept(packet_space space, std::uint64_t number) noexcept { at(space).on_sent_unkept(number); }
+  void on_sent_unkept(packet_space space, std::uint64_t number) noexcept {
+    at(space).on_sent_unkept(number);
+    at(space).release_idle();
+  }
 
   // --- receiving ---
   template <class Owner>

@@ -106,6 +106,10 @@ class sent_packets {
   }
   // A packet that elicits no ACK and is not in flight.
   void on_sent_unkept(std::uint64_t number) noexcept { largest_sent_ = number; }
+  void release_idle() noexcept {  // when nothing is kept; also what reserve() took for a packet that was not
+    if (outstanding_ == 0 && oldest_ != no_block) [[unlikely]]
+      release_all();
+  }
   // `number` is the next one, and is not used.
   void on_skipped(std::uint64_t number) noexcept {
     skipped_.add(number);
@@ -284,10 +288,6 @@ class sent_packets {
       return false;
     drop(at);
     return true;
-  }
-  void release_idle() noexcept {
-    if (outstanding_ == 0 && oldest_ != no_block) [[unlikely]]
-      release_all();
   }
   [[nodiscard]] bool add_block() noexcept;
   [[nodiscard]] std::uint32_t find(std::uint64_t number) const noexcept;

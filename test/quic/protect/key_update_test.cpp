@@ -400,3 +400,55 @@ TEST(burst, refuses_every_one_byte_change_and_serves_the_neighbours) {
         3);
   }
 }
+
+// A connection that rests keeps secrets and counts alone, and goes on where it was.
+TEST(key_update, what_rests_wakes_as_it_was_in_every_phase) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(62);
+  for (const test::suite_row& suite : test::suites) {
+    for (const test::label_row& label : test::label_rows) {
+      direction way(engine, {label.version, suite.ours}, random.bytes(suite.secret_size));
+      for (std::uint32_t phase = 0; phase < 5; ++phase) {
+        const bytes text = random.bytes(40);
+        bytes packet = way.seal(engine, text);
+        bytes forged = packet;
+        forged.back() ^= 1;
+        opened_packet opened;
+        ASSERT_EQ(way.open(engine, forged, opened), open_errc::auth_failed);
+        ASSERT_EQ(way.open(engine, packet, opened), open_errc::ok);
+
+        crypto::wiped<quic::protect::resting_send_keys> sender;
+        crypto::wiped<quic::protect::resting_receive_keys> receiver;
+        way.send->rest(*sender);
+        way.receive->rest(*receiver);
+        const std::uint64_t sealed = way.send->sealed();
+        way.send.clear();
+        way.receive.clear();
+        ASSERT_TRUE(way.send->wake(engine, *sender));
+        ASSERT_TRUE(way.receive->wake(engine, *receiver));
+        EXPECT_EQ(way.send->updates(), phase);
+        EXPECT_EQ(way.receive->updates(), phase);
+        EXPECT_EQ(way.send->phase(), phase % 2 == 1);
+        EXPECT_EQ(way.receive->phase(), phase % 2 == 1);
+        EXPECT_EQ(way.send->sealed(), sealed);
+        EXPECT_EQ(way.receive->refused(), phase + 1);
+
+        packet = way.seal(engine, text);
+        ASSERT_EQ(way.open(engine, packet, opened), open_errc::ok) << suite.secret_size << ' ' << phase;
+        EXPECT_FALSE(opened.key_update);
+        // A number of before is refused still.
+        --way.next_pn;
+        bytes again(1 + cid_size + 4 + text.size() + 16);
+        again[0] = 0x43;
+        const base::byte_view piece = text;
+        seal_request r{
+            .out = again, .pn_offset = pn_offset, .pn_size = 4, .packet_number = way.next_pn++, .payload = {&piece, 1}};
+        EXPECT_EQ(way.send->seal(engine, r), seal_errc::number_reused);
+        way.send->update(engine);
+        packet = way.seal(engine, text);
+        ASSERT_EQ(way.open(engine, packet, opened), open_errc::ok);
+        EXPECT_TRUE(opened.key_update);
+      }
+    }
+  }
+}
