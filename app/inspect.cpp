@@ -32,7 +32,10 @@ struct inspect_options {
   bool live_wanted = false;
   std::uint64_t max_flows = inspect::limits{}.max_flows;
   std::uint64_t srmp_port = 5500;
+  std::uint64_t max_decrypted = inspect::limits{}.max_decrypted;
+  std::vector<std::string> key_logs;  // as given; one is read
   std::string key_log;
+  std::vector<std::string> live_only;  // options given that mean nothing to captures
   std::string json;
   std::string summary;
   bool verbose = false;
@@ -40,23 +43,27 @@ struct inspect_options {
 };
 
 constexpr std::uint64_t most_flows = 64u << 20;           // 64 Mi: some 120 GB
+constexpr std::uint64_t most_decrypted = 64u << 10;       // 64 Ki: some 3.2 GB
 constexpr std::uint64_t most_handshakes_kept = 1u << 20;  // of a key log: some 320 MB
 
 void declare(CLI::App& app, inspect_options& o) {
   app.add_option("CAPTURE", o.captures, "pcap and pcapng files, analysed one after the other")->type_name("FILE");
   app.add_flag("--live", o.live_wanted, "receive from the ports that the EAL arguments give");
-  add_seconds(app, "--duration", o.live.duration_s, "end live analysis after this time; 0: at a signal");
-  add_seconds(app, "--idle-exit", o.live.idle_exit_s, "end live analysis when nothing arrived for so long; 0: never");
-  add_seconds(app, "--stats-period", o.live.stats_period_s, "a line of statistics every so often; 0: none");
+  add_seconds(app, "--duration", o.live.duration_s, "of --live: its end, after this time; 0: at a signal");
+  add_seconds(app, "--idle-exit", o.live.idle_exit_s, "of --live: its end, when nothing arrived for so long; 0: never");
+  add_seconds(app, "--stats-period", o.live.stats_period_s, "of --live: a line of statistics every so often; 0: none");
   add_idle_option(app, o.live.idle);
   add_count(app, "--max-flows", o.max_flows, "5-tuples, and QUIC connections, known at one time");
   app.add_option("--srmp-port", o.srmp_port, "UDP port whose datagrams are SRMP when frames fill them; 0: none")
       ->type_name("PORT")
       ->capture_default_str();
+  add_count(app, "--max-decrypted", o.max_decrypted, "QUIC connections decrypted at one time");
   app.add_option(
-         "--keylog", o.key_log,
+         "--keylog", o.key_logs,
          "secrets as SSLKEYLOGFILE has them: what they open is decrypted; those in a pcapng are found by themselves")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--json", o.json, "write one JSON object a line for each conversation ('-': stdout)")
       ->type_name("FILE");
   app.add_option("--summary", o.summary, "write the result of the run as one JSON object ('-': stdout)")
@@ -70,10 +77,18 @@ std::optional<base::failure> refuse(const inspect_options& o) {
   };
   if (o.max_flows == 0 || o.max_flows > most_flows)
     return unusable(fmt::format("--max-flows {}: from 1 to {}", o.max_flows, most_flows), {});
+  if (o.max_decrypted == 0 || o.max_decrypted > most_decrypted)
+    return unusable(fmt::format("--max-decrypted {}: from 1 to {}", o.max_decrypted, most_decrypted), {});
   if (o.srmp_port > 65'535) return unusable(fmt::format("--srmp-port {}: no such port", o.srmp_port), {});
   if (o.live_wanted && !o.captures.empty())
     return unusable("--live and " + o.captures.front() + " exclude each other",
                     "captures are read to their end; leave one of the two out");
+  if (!o.live_only.empty() && !o.captures.empty())
+    return unusable(o.live_only.front() + " means nothing to a capture: it is read to its end, as fast as it can be",
+                    "leave it out; it is for --live");
+  if (o.key_logs.size() > 1)
+    return unusable(fmt::format("--keylog was given {} times, and one file is read", o.key_logs.size()),
+                    "put them together: cat A B > BOTH");
   if (!o.key_log.empty() && o.captures.empty())
     return unusable("--keylog needs a capture: a key log is read once, before the first packet",
                     "write a capture first, and inspect it once the key log is there");
@@ -91,7 +106,13 @@ inspect::analyzer_options analyzer_options_of(const inspect_options& o) {
   if (o.captures.empty()) {
     caps.max_decrypted = 0;  // ports bring no secrets
   } else {
-    caps.max_decrypted = std::min(caps.max_decrypted, caps.max_flows);
+    caps.max_decrypted = static_cast<std::uint32_t>(std::min<std::uint64_t>(o.max_decrypted, caps.max_flows));
+    // What they share grows along.
+    const inspect::limits usual;
+    const std::uint32_t times = std::max(1U, caps.max_decrypted / usual.max_decrypted);
+    caps.handshake_blocks = usual.handshake_blocks * times;
+    caps.max_streams = usual.max_streams * times;
+    caps.stream_pieces = usual.stream_pieces * times;
     caps.max_secrets = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(o.key_log_handshakes, caps.max_secrets, most_handshakes_kept));
   }
@@ -142,6 +163,7 @@ void describe_workload(run_result& result, const inspect_options& o) {
   result.workload.add("captures", names);
   result.workload.add("live", o.captures.empty());
   result.workload.add("max_flows", o.max_flows);
+  if (!o.captures.empty()) result.workload.add("max_decrypted", o.max_decrypted);
   result.workload.add("srmp_port", o.srmp_port);
 }
 
@@ -171,6 +193,12 @@ base::outcome analyse(const inspect_options& o, inspect_input& input, const env:
         "a smaller --max-flows"};
   inspect::analyzer analyzer(tables.bytes(), options, *engine, report);
   if (auto fed = input.key_log.feed(analyzer); !fed) return fed;
+  if (input.key_log && !analyzer.quic().decryption().active())
+    fmt::print(
+        stderr,
+        "millrace: inspect: --keylog {}: no line has a secret of QUIC, so it opens nothing\n"
+        "  try: the file that SSLKEYLOGFILE named while the capture was made; docs/troubleshooting.md, inspect\n",
+        o.key_log);
   inspection i{o, report, analyzer, run, {}};
   const auto begin = std::chrono::steady_clock::now();
   base::outcome done = o.captures.empty() ? watch_ports(o.live, analyzer, i.heap, report.people(), result)
@@ -206,6 +234,9 @@ int run_inspect(const invocation& call) {
   CLI::App app("passive analysis: who talks QUIC to what, from captures or from ports");
   declare(app, o);
   if (const auto status = parse_options(app, "inspect", call)) return *status;
+  if (!o.key_logs.empty()) o.key_log = o.key_logs.front();
+  for (const char* option : {"--duration", "--idle-exit", "--stats-period", "--idle"})
+    if (app.count(option) != 0) o.live_only.emplace_back(option);
   if (const auto why = refuse(o)) return app::report(*why);
   auto files = open_all(o.captures);
   if (!files) return app::report(files.error());
@@ -225,7 +256,7 @@ int run_inspect(const invocation& call) {
   for (file_identity& json : identities_of(std::span(&o.json, 1))) taken.push_back(std::move(json));
   auto summary = output_file::open("inspect: --summary", o.summary, taken);
   if (!summary) return app::report(summary.error());
-  report.open(std::move(lines.value()));
+  report.open(std::move(lines.value()), summary.value().is_stdout());
 
   install_stop_signals();
   eal_wish wish;

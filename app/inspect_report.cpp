@@ -55,7 +55,7 @@ void print_key_log(std::FILE* out, const inspect::analyzer& a) {
   if (a.secrets_unread() != 0)
     fmt::print(out, "{} of other types than TLS key logs were skipped\n",
                counted(a.secrets_unread(), "block of secrets"));
-  if (k.secrets + k.no_room + k.client_random + k.other + k.malformed + k.blank == 0) return;
+  if (k.lines() == 0) return;
   fmt::print(out, "TLS secrets: {} of {}", counted(k.secrets, "secret"),
              counted(a.quic().decryption().secrets().in_use(), "handshake"));
   const auto add = [&](std::uint64_t n, const std::string& one, std::string_view fate) {
@@ -66,9 +66,14 @@ void print_key_log(std::FILE* out, const inspect::analyzer& a) {
   add(k.other, "other line", "skipped");
   add(k.malformed, "malformed line", "skipped");
   add(k.no_room, "secret", "more than are kept");
-  fmt::print(out, "\n  {} decrypted: {} opened, {} not", counted(c.sessions.get(), "connection"),
-             counted(c.packets_opened.get(), "packet"), c.packets_unopened.get());
-  if (c.sessions_evicted.get() != 0) fmt::print(out, "; {} gave way to others", c.sessions_evicted.get());
+  fmt::print(out, "\n  {} decrypted", counted(c.sessions.get(), "connection"));
+  if (c.sessions_closed.get() != 0) fmt::print(out, ", {} whose secrets opened nothing", c.sessions_closed.get());
+  fmt::print(out, ": {} opened", counted(c.packets_opened.get(), "packet"));
+  if (c.packets_opened_initial.get() != 0)
+    fmt::print(out, " ({}, which need no secrets)", counted(c.packets_opened_initial.get(), "Initial"));
+  fmt::print(out, ", {} not", c.packets_unopened.get());
+  if (c.sessions_evicted.get() != 0)
+    fmt::print(out, "; {} gave way to others (--max-decrypted)", c.sessions_evicted.get());
   fmt::print(out, "\n");
 }
 
@@ -84,8 +89,9 @@ void print_reasons(std::FILE* out, const char* heading, const stats::drop_counte
 
 }  // namespace
 
-void inspect_report::open(output_file to) {
+void inspect_report::open(output_file to, bool keep_stdout) {
   file_ = std::move(to);
+  if (keep_stdout) people_ = stderr;
   if (!file_) return;
   if (file_.is_stdout()) {
     people_ = stderr;
@@ -190,6 +196,18 @@ void fill_result(run_result& result, const inspect::analyzer& a, const inspect_r
   result.conservation.rx = c.packets.get();
   result.conservation.delivered = c.delivered.get();
   result.conservation.dropped = c.drops.total();
+  if (const inspect::key_log_counts& k = a.key_log(); k.lines() != 0) {
+    result.key_log = key_log_figures{.secrets = k.secrets,
+                                     .repeated = k.repeated,
+                                     .skipped = k.client_random + k.other,
+                                     .malformed = k.malformed,
+                                     .no_room = k.no_room,
+                                     .connections_decrypted = c.sessions.get(),
+                                     .connections_closed = c.sessions_closed.get(),
+                                     .connections_evicted = c.sessions_evicted.get(),
+                                     .packets_opened = c.packets_opened.get(),
+                                     .packets_unopened = c.packets_unopened.get()};
+  }
   for (const pool_figures& p : pools_of(a)) result.mempools.push_back({p.name, p.size, p.in_use, p.high_water, 0});
 }
 

@@ -1,6 +1,7 @@
 // app/inspect_report.hpp - where finished conversations go: rows for people, JSON lines, and the totals of the run.
 //
-// Shape    an observer of the analyzer. The table goes to stdout unless JSON does; then stdout holds JSON alone, and
+// Shape    an observer of the analyzer. The table goes to stdout unless JSON does, or the summary; then stdout holds
+// JSON alone, and
 //          what people read goes to stderr.
 // Heap     counted apart from the data path's: reporting allocates, in a watch of its own.
 // Errors   open() names the file. write failures stick and are told by finish().
@@ -47,8 +48,8 @@ class inspect_report final : public inspect::observer {
   void end_line() noexcept;
 
  public:
-  // Where the JSON lines go.
-  void open(output_file to);
+  // Where the JSON lines go. `keep_stdout`: it belongs to another output, the summary's.
+  void open(output_file to, bool keep_stdout = false);
   // The name that objects carry from here on; empty for ports.
   void set_capture(std::string name) { capture_ = std::move(name); }
   // Prints the rows of this capture, under its name when there are several.

@@ -28,6 +28,8 @@ base::result<key_log_input> key_log_input::open(const std::string& path) {
   key_log_input file;
   if (path.empty()) return file;
   file.path_ = path;
+  if (path == "-")
+    return unusable(path, "a key log is not read from stdin", "write it into a file first; ./- names a file '-'");
   // A FIFO would wait for its writer.
   file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.descriptor_ < 0) return unusable(path, std::strerror(errno));

@@ -103,6 +103,23 @@ void write_handshakes(json::writer& out, const std::optional<handshake_figures>&
   out.end_object();
 }
 
+void write_key_log(json::writer& out, const std::optional<key_log_figures>& key_log) {
+  if (!key_log) return;
+  out.key("key_log");
+  out.begin_object();
+  out.member("secrets", key_log->secrets);
+  out.member("repeated", key_log->repeated);
+  out.member("skipped", key_log->skipped);
+  out.member("malformed", key_log->malformed);
+  out.member("no_room", key_log->no_room);
+  out.member("connections_decrypted", key_log->connections_decrypted);
+  out.member("connections_closed", key_log->connections_closed);
+  out.member("connections_evicted", key_log->connections_evicted);
+  out.member("packets_opened", key_log->packets_opened);
+  out.member("packets_unopened", key_log->packets_unopened);
+  out.end_object();
+}
+
 void write_counts(json::writer& out, const run_result& result) {
   out.key("errors");
   out.begin_object();
@@ -221,6 +238,7 @@ void write_result(const run_result& result, json::writer& out) {
   write_rate(out, result.rate);
   write_latency(out, result.latency_ns);
   write_handshakes(out, result.handshakes);
+  write_key_log(out, result.key_log);
   write_counts(out, result);
   write_conservation(out, result.conservation);
   write_stages(out, result);

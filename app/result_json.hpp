@@ -127,6 +127,19 @@ struct heap_figures {
   std::uint64_t handshake = 0;  // the same inside TLS handshakes, which allocate
 };
 
+struct key_log_figures {  // of a role that decrypts what passes by
+  std::uint64_t secrets = 0;
+  std::uint64_t repeated = 0;  // of them: known before
+  std::uint64_t skipped = 0;   // lines of TLS 1.2, and of labels that protect no packet
+  std::uint64_t malformed = 0;
+  std::uint64_t no_room = 0;  // secrets beyond those that are kept
+  std::uint64_t connections_decrypted = 0;
+  std::uint64_t connections_closed = 0;   // whose secrets opened nothing
+  std::uint64_t connections_evicted = 0;  // whose decryption gave way to others'
+  std::uint64_t packets_opened = 0;       // Initials, which need no secrets, included
+  std::uint64_t packets_unopened = 0;
+};
+
 struct run_result {
   build_facts build;
   std::string role;
@@ -137,6 +150,7 @@ struct run_result {
   rate_figures rate;
   std::optional<latency_figures> latency_ns;
   std::optional<handshake_figures> handshakes;
+  std::optional<key_log_figures> key_log;
   std::vector<std::pair<std::string, std::uint64_t>> errors;    // by kind; zeroes are left out
   std::array<std::uint64_t, stats::drop_reason_count> drops{};  // by reason; zeroes are left out
   conservation_count conservation;

@@ -25,6 +25,9 @@ struct packet_counts {
   std::uint64_t version_negotiation = 0;
   std::uint64_t unknown_long = 0;  // long headers of a version whose packet types we do not know
   std::uint64_t gquic = 0;         // packets of Google QUIC before the IETF's long header
+
+  // Those that keys open.
+  [[nodiscard]] std::uint64_t protected_ones() const noexcept { return initial + zero_rtt + handshake + one_rtt; }
 };
 
 enum class hello_state : std::uint8_t {
@@ -44,6 +47,9 @@ struct connection {
   cid_list cids;
   record_ref session;               // its decryption, while a key log has its secrets
   std::uint32_t secrets_asked = 0;  // the table's generation when its secrets were last looked for
+
+  std::uint64_t earlier_packets = 0;  // protected ones of the attempt that Version Negotiation ended
+  bool decryption_evicted = false;    // its secrets are known, and its decryption gave way to others'
 
   bool role_known = false;   // `client` is proven to be the client, not only the first sender
   bool is_gquic = false;     // a version without the IETF's long header: counted, not taken apart

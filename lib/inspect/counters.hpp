@@ -21,11 +21,13 @@ struct counters {
   stats::counter connections_evicted;
   stats::counter hellos;           // ClientHellos (and CHLOs) read
   stats::counter initials_opened;  // of clients, for their ClientHello
-  // With secrets:
-  stats::counter sessions;          // connections whose secrets were found
-  stats::counter sessions_evicted;  // gave way to new ones because max_decrypted was reached
-  stats::counter packets_opened;    // Initial, 0-RTT, Handshake and 1-RTT
-  stats::counter packets_unopened;  // of those connections, and why: session_facts::unopened
+  // With secrets, of connections that were reported:
+  stats::counter sessions;                // whose secrets opened something
+  stats::counter sessions_closed;         // whose secrets opened nothing: Initials alone, which need none
+  stats::counter sessions_evicted;        // gave way to new ones because max_decrypted was reached
+  stats::counter packets_opened;          // Initial, 0-RTT, Handshake and 1-RTT
+  stats::counter packets_opened_initial;  // of them
+  stats::counter packets_unopened;        // of those connections, and why: session_facts::unopened
   stats::drop_counters drops;
   stats::drop_counters anomalies;
 };

@@ -1,6 +1,7 @@
 #include "inspect/decryptor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::inspect {
 namespace {
@@ -102,7 +103,6 @@ session* decryptor::session_of(const connection_at_hand& at, bool may_begin) noe
   if (s == nullptr) s = begin(at);
   if (s == nullptr) return nullptr;
   s->secrets = found;
-  counters_->sessions.add(1);
   return s;
 }
 
@@ -111,9 +111,22 @@ void decryptor::restart(connection& c) noexcept {
   c.session = {};
 }
 
-const session_facts* decryptor::facts_of(const connection& c) noexcept {
-  const session* const s = sessions_.resolve(c.session);
-  return s == nullptr || s->secrets == nullptr ? nullptr : &s->facts;
+const session_facts* decryptor::close_account(const connection& c) noexcept {
+  session* const s = sessions_.resolve(c.session);
+  if (s == nullptr || s->secrets == nullptr) return nullptr;
+  session_facts& f = s->facts;
+  // What came before the session had its secrets went by unread.
+  const std::uint64_t all = c.packets.protected_ones();
+  const std::uint64_t known = f.opened() + f.unopened.total();
+  const std::uint64_t unread = all - std::min(all, known);
+  const std::uint64_t earlier = std::min(unread, c.earlier_packets);
+  f.unopened.add(unopened_kind::earlier_attempt, earlier);
+  f.unopened.add(unopened_kind::no_keys, unread - earlier);
+  (f.opened() == f.opened_initials() ? counters_->sessions_closed : counters_->sessions).add(1);
+  counters_->packets_opened.add(f.opened());
+  counters_->packets_opened_initial.add(f.opened_initials());
+  counters_->packets_unopened.add(f.unopened.total());
+  return &f;
 }
 
 void decryptor::finish(connection& c) noexcept {
@@ -131,9 +144,8 @@ void decryptor::wipe() noexcept {
 
 // ---- packets
 
-void decryptor::refuse(session& s, unopened_kind why) noexcept {
-  s.facts.unopened.add(why);
-  counters_->packets_unopened.add(1);
+void decryptor::refuse(const packet_at_hand& p, unopened_kind why) noexcept {
+  if (!p.is_trial) p.s.facts.unopened.add(why);
 }
 
 // Short headers carry an ID whose length its receiver chose: the one it gives itself in long headers.
@@ -145,24 +157,29 @@ void decryptor::note_sender(session& s, peer from, const packet_header& h) noexc
   if (from == peer::server && h.type != packet_type::retry) s.version = h.version;
 }
 
+decryptor::packet_at_hand decryptor::long_at_hand(const connection_at_hand& at, session& s, byte_view packet,
+                                                  const packet_header& h) noexcept {
+  return {.c = at.c,
+          .number = at.ref.number_and_1 - 1,
+          .cids = at.cids,
+          .s = s,
+          .from = sender_of(at.from_client),
+          .level = level_of(h.type),
+          .version = h.version,
+          .bytes = packet,
+          .dcid = h.dcid,
+          .pn_offset = h.pn_offset,
+          .is_trial = false};
+}
+
 void decryptor::on_long(const connection_at_hand& at, byte_view packet, const packet_header& h) noexcept {
-  const packet_level level = level_of(h.type);
-  if (level == packet_level::count_ || !is_readable(h.version)) return;
+  if (was_ahead(packet) || level_of(h.type) == packet_level::count_ || !is_readable(h.version)) return;
   session* const s = session_of(at, at.from_client && h.type == packet_type::initial);
   if (s == nullptr) return;
   sessions_.touch(*s, at.now);
-  if (packet.empty()) return refuse(*s, unopened_kind::cut);
-  take({.c = at.c,
-        .number = at.ref.number_and_1 - 1,
-        .cids = at.cids,
-        .s = *s,
-        .from = sender_of(at.from_client),
-        .level = level,
-        .version = h.version,
-        .bytes = packet,
-        .dcid = h.dcid,
-        .pn_offset = h.pn_offset},
-       &h);
+  const packet_at_hand p = long_at_hand(at, *s, packet, h);
+  if (packet.empty()) return refuse(p, unopened_kind::cut);
+  (void)take(p, &h);
 }
 
 // The bytes of the connection ID in a short header: those of an ID its receiver is known by, the longest that matches;
@@ -181,50 +198,72 @@ std::size_t decryptor::cid_size_in(const connection_at_hand& at, const session& 
   return receiver == peer::client ? at.c.scid.size : at.c.dcid.size;
 }
 
+decryptor::packet_at_hand decryptor::short_at_hand(const connection_at_hand& at, session& s,
+                                                   byte_view packet) noexcept {
+  const peer from = sender_of(at.from_client);
+  return {.c = at.c,
+          .number = at.ref.number_and_1 - 1,
+          .cids = at.cids,
+          .s = s,
+          .from = from,
+          .level = packet_level::one_rtt,
+          .version = s.version != 0 ? s.version : at.c.version,
+          .bytes = packet,
+          .dcid = {},
+          .pn_offset = static_cast<std::uint32_t>(1 + cid_size_in(at, s, other(from), packet)),
+          .is_trial = false};
+}
+
 void decryptor::on_short(const connection_at_hand& at, byte_view packet, bool truncated) noexcept {
+  if (was_ahead(packet)) return;
   session* const s = session_of(at, false);
   if (s == nullptr) return;
   sessions_.touch(*s, at.now);
-  if (truncated) return refuse(*s, unopened_kind::cut);
-  const peer from = sender_of(at.from_client);
-  take({.c = at.c,
-        .number = at.ref.number_and_1 - 1,
-        .cids = at.cids,
-        .s = *s,
-        .from = from,
-        .level = packet_level::one_rtt,
-        .version = s->version != 0 ? s->version : at.c.version,
-        .bytes = packet,
-        .dcid = {},
-        .pn_offset = static_cast<std::uint32_t>(1 + cid_size_in(at, *s, other(from), packet))},
-       nullptr);
+  const packet_at_hand p = short_at_hand(at, *s, packet);
+  if (truncated) return refuse(p, unopened_kind::cut);
+  (void)take(p, nullptr);
 }
 
-void decryptor::take(const packet_at_hand& p, const packet_header* h) noexcept {
-  if (p.bytes.size() > plaintext_.size()) return refuse(p.s, unopened_kind::malformed);
+bool decryptor::try_open(const connection_at_hand& at, byte_view packet, const packet_header* h) noexcept {
+  ahead_ = nullptr;
+  if (h != nullptr && (level_of(h->type) == packet_level::count_ || !is_readable(h->version))) return false;
+  session* const s = session_of(at, false);
+  if (s == nullptr) return false;
+  packet_at_hand p = h != nullptr ? long_at_hand(at, *s, packet, *h) : short_at_hand(at, *s, packet);
+  p.is_trial = true;
+  if (!take(p, h)) return false;
+  sessions_.touch(*s, at.now);
+  ahead_ = packet.data();
+  return true;
+}
+
+bool decryptor::was_ahead(byte_view packet) noexcept {
+  const std::uint8_t* const ahead = std::exchange(ahead_, nullptr);
+  return ahead != nullptr && ahead == packet.data();
+}
+
+bool decryptor::take(const packet_at_hand& p, const packet_header* h) noexcept {
+  const auto stays_closed = [&](unopened_kind why) {
+    refuse(p, why);
+    return false;
+  };
+  if (p.bytes.size() > plaintext_.size()) return stays_closed(unopened_kind::malformed);
   opened_packet plain;
   bool has_keys = false;
   const open_errc code = open(p, has_keys, plain);
-  if (!has_keys) return refuse(p.s, unopened_kind::no_keys);
-  switch (code) {
-    case open_errc::ok:
-      break;
-    case open_errc::auth_failed:
-    case open_errc::integrity_spent:
-      counters_->anomalies.add(quic::protect::reason_of(code));
-      return refuse(p.s, unopened_kind::auth_failed);
-    case open_errc::too_short:
-    case open_errc::no_room:
-    case open_errc::too_many_parts:
-    case open_errc::reserved_bits:
-      counters_->anomalies.add(quic::protect::reason_of(code));
-      return refuse(p.s, unopened_kind::malformed);
+  if (!has_keys) return stays_closed(unopened_kind::no_keys);
+  if (code != open_errc::ok) {
+    if (!p.is_trial) counters_->anomalies.add(quic::protect::reason_of(code));
+    const bool is_refused = code == open_errc::auth_failed || code == open_errc::integrity_spent;
+    if (!is_refused) return stays_closed(unopened_kind::malformed);
+    const bool is_misfit = p.level != packet_level::initial && p.s.misfit_secret;
+    return stays_closed(is_misfit ? unopened_kind::secret_size : unopened_kind::auth_failed);
   }
-  counters_->packets_opened.add(1);
   p.s.facts.of(p.from).packets.add(p.level);
   if (plain.key_update) ++p.s.facts.of(p.from).key_updates;
   if (h != nullptr) note_sender(p.s, p.from, *h);
   read_frames(p, byte_view(plaintext_).subspan(plain.header_size, plain.payload_size));
+  return true;
 }
 
 }  // namespace millrace::inspect

@@ -45,7 +45,8 @@ class decryptor {
   aged_pool<session> sessions_;
   handshake_reader handshakes_;
   stream_reader streams_;
-  std::span<std::uint8_t> plaintext_;  // scratch_bytes
+  std::span<std::uint8_t> plaintext_;    // scratch_bytes
+  const std::uint8_t* ahead_ = nullptr;  // the packet that try_open() opened, until it comes again
 
   struct packet_at_hand {
     connection& c;
@@ -58,15 +59,21 @@ class decryptor {
     base::byte_view bytes;
     base::byte_view dcid;  // of a long header
     std::uint32_t pn_offset;
+    bool is_trial;  // it may be another connection's: when it stays closed it leaves no trace
   };
   friend struct frame_notes;
 
   [[nodiscard]] session* session_of(const connection_at_hand& at, bool may_begin) noexcept;
   [[nodiscard]] session* begin(const connection_at_hand& at) noexcept;
   void end(session& s) noexcept;
-  // `h`: of a long header.
-  void take(const packet_at_hand& p, const quic::wire::packet_header* h) noexcept;
-  void refuse(session& s, unopened_kind why) noexcept;
+  [[nodiscard]] static packet_at_hand long_at_hand(const connection_at_hand& at, session& s, base::byte_view packet,
+                                                   const quic::wire::packet_header& h) noexcept;
+  [[nodiscard]] static packet_at_hand short_at_hand(const connection_at_hand& at, session& s,
+                                                    base::byte_view packet) noexcept;
+  // `h`: of a long header. Whether it was opened.
+  bool take(const packet_at_hand& p, const quic::wire::packet_header* h) noexcept;
+  [[nodiscard]] bool was_ahead(base::byte_view packet) noexcept;
+  static void refuse(const packet_at_hand& p, unopened_kind why) noexcept;
   void note_sender(session& s, peer from, const quic::wire::packet_header& h) noexcept;
   [[nodiscard]] static std::size_t cid_size_in(const connection_at_hand& at, const session& s, peer receiver,
                                                base::byte_view packet) noexcept;
@@ -95,10 +102,25 @@ class decryptor {
   // `packet` is empty when its end was not captured.
   void on_long(const connection_at_hand& at, base::byte_view packet, const quic::wire::packet_header& h) noexcept;
   void on_short(const connection_at_hand& at, base::byte_view packet, bool truncated) noexcept;
+  // Whether the packet is one of this connection, as far as its keys tell. One that opens is taken, and the call of
+  // on_long() or on_short() that follows for it does nothing; one that does not leaves no trace. `h`: of a long header.
+  [[nodiscard]] bool try_open(const connection_at_hand& at, base::byte_view packet,
+                              const quic::wire::packet_header* h) noexcept;
+  // Whether its secrets are known and it is being decrypted.
+  [[nodiscard]] bool follows(const connection& c) noexcept {
+    const session* const s = sessions_.resolve(c.session);
+    return s != nullptr && s->secrets != nullptr;
+  }
+  // Whether its secrets are known and its decryption gave way to others'.
+  [[nodiscard]] bool gave_way(const connection& c) noexcept {
+    return !c.session.empty() && sessions_.resolve(c.session) == nullptr && c.hello == hello_state::complete &&
+           secrets_.find(c.facts.random) != nullptr;
+  }
   // The client begins again, after Version Negotiation: what was told so far is forgotten.
   void restart(connection& c) noexcept;
-  // What was told of a connection that ends; nullptr when nothing was opened. finish() lets it go.
-  [[nodiscard]] const session_facts* facts_of(const connection& c) noexcept;
+  // What was told of a connection that ends; nullptr when it has no secrets. The account is closed: every packet of it
+  // is opened or unopened, and counted so. finish() lets it go.
+  [[nodiscard]] const session_facts* close_account(const connection& c) noexcept;
   void finish(connection& c) noexcept;
   // Clears all secrets, keys and plaintext: the last call.
   void wipe() noexcept;

@@ -92,9 +92,15 @@ bool speaks_h3(const connection& c, const session_facts& f) noexcept {
   return wanted;
 }
 
-void note_close(const wire::connection_close_frame& f, close_facts& to) noexcept {
-  if (to.seen) return;
+// The keys of Initials are no secret: what they say of the end holds until another packet says something.
+void note_close(const wire::connection_close_frame& f, packet_level level, side_facts& side) noexcept {
+  close_facts& to = side.close;
+  const bool is_initial = level == packet_level::initial;
+  if (is_initial && side.packets.total() != side.packets.get(packet_level::initial)) return;
+  if (to.seen && (is_initial || to.level != packet_level::initial)) return;
+  to = {};
   to.seen = true;
+  to.level = level;
   to.from_application = f.from_application;
   to.code = f.error_code;
   to.frame_type = f.offending_type;
@@ -132,7 +138,7 @@ struct frame_notes {
     d.streams_.on_reset(p.s, number(), p.from, f, speaks_h3(p.c, p.s.facts));
   }
   void note(const wire::datagram_frame& f) noexcept { side.datagram_bytes += f.data.size(); }
-  void note(const wire::connection_close_frame& f) noexcept { note_close(f, side.close); }
+  void note(const wire::connection_close_frame& f) noexcept { note_close(f, p.level, side); }
   // Packets to it may come on any path, and from an address nobody has seen.
   void note(const wire::new_connection_id_frame& f) noexcept {
     const cid_owner owner = p.from == peer::client ? cid_owner::client : cid_owner::server;

@@ -4,9 +4,11 @@
 // compatible version negotiation another version, and either is noticed by comparing what the keys at hand are for.
 //
 // All other keys come from secrets. What suite they are for stands in the ServerHello. Where that was not seen (the
-// secrets came late, the capture begins in the middle, or a 0-RTT packet comes before it) a secret of 48 bytes has one
-// suite, and one of 32 bytes two: the one that opens a packet is taken, and after limits::failed_opens packets that
-// neither opens no more are tried.
+// secrets came late, the capture begins in the middle, or a 0-RTT packet comes before it), or it is a forgery, a secret
+// of 48 bytes has one suite, and one of 32 bytes two: the one that opens a packet is taken. After limits::failed_opens
+// packets that none opened, only the suite of the ServerHello is tried.
+
+#include <algorithm>
 
 #include "inspect/decryptor.hpp"
 #include "quic/wire/packet_number.hpp"
@@ -43,6 +45,20 @@ bool install(crypto::engine& engine, const key_context& context, const quic::pro
 bool install(crypto::engine& engine, const key_context& context, const quic::protect::traffic_secret& secret,
              moving_keys& to) noexcept {
   return to.keys.install(engine, context, secret);
+}
+
+// Keys of `suite` from the secret, unless they are there already. False: the secret is not of this suite.
+template <class Keys>
+bool hold(crypto::engine& engine, wire::version_number version, cipher_suite suite, byte_view secret_bytes,
+          Keys& keys) noexcept {
+  if (keys.suite == static_cast<std::uint16_t>(suite) && keys.version == version) return true;
+  crypto::wiped<quic::protect::traffic_secret> secret;
+  if (!quic::protect::set_secret(suite, secret_bytes, *secret)) return false;
+  keys.suite = 0;
+  if (!install(engine, {version, suite}, *secret, keys)) return false;
+  keys.suite = static_cast<std::uint16_t>(suite);
+  keys.version = version;
+  return true;
 }
 
 open_errc open_under(crypto::engine& engine, const quic::protect::packet_keys& keys, const crypto::text_part& whole,
@@ -95,7 +111,8 @@ open_errc decryptor::open_initial(const packet_at_hand& p, bool& has_keys, opene
   if (!p.c.has_initial) return open_errc::auth_failed;  // nobody knows what its keys come from
   has_keys = true;
   open_errc code = open_initial_by(p, p.c.key_dcid, out);
-  if (code != open_errc::auth_failed || p.from != peer::client || p.c.key_dcid.equals(p.dcid)) return code;
+  if (code != open_errc::auth_failed || p.is_trial || p.from != peer::client || p.c.key_dcid.equals(p.dcid))
+    return code;
   // A Retry that was not seen, or has no tag to tell a right one by: the client goes on with the ID it was given.
   cid own;
   own.assign(p.dcid);
@@ -125,27 +142,35 @@ open_errc decryptor::open_with(const packet_at_hand& p, Keys& keys, byte_view se
                                opened_packet& out) noexcept {
   if (!keys.ready && secret_bytes.empty()) return open_errc::auth_failed;
   has_keys = true;
-  if (!keys.ready && keys.failed >= failed_opens_) return open_errc::auth_failed;
+  p.s.misfit_secret = false;
   const crypto::text_part whole{p.bytes.data(), plaintext_.data(), p.bytes.size()};
   // 0 - 1 is wire::no_packet_number.
   const std::uint64_t largest =
       p.s.largest_pn_and_1[static_cast<std::size_t>(space_of(p.level))][static_cast<std::size_t>(p.from)] - 1;
   if (keys.ready) return open_under(*engine_, keys.keys, whole, p.pn_offset, largest, out);
 
+  // Anyone can forge a ServerHello: what it says is tried first, and what opens a packet is the suite.
   const auto chosen = quic::protect::find_cipher_suite(p.s.facts.cipher_suite);
-  const bool certain = chosen && p.level != packet_level::zero_rtt;  // 0-RTT has the suite of an older handshake
+  const bool is_early = p.level == packet_level::zero_rtt;  // 0-RTT has the suite of an older handshake
+  const bool likely = chosen && !is_early && crypto::hash_size(quic::protect::hash_of(*chosen)) == secret_bytes.size();
+  std::array suites = {cipher_suite::aes_128_gcm_sha256, cipher_suite::aes_256_gcm_sha384,
+                       cipher_suite::chacha20_poly1305_sha256};
+  if (likely) std::swap(suites[0], *std::ranges::find(suites, *chosen));
   open_errc code = open_errc::auth_failed;
-  for (const cipher_suite suite :
-       {cipher_suite::aes_128_gcm_sha256, cipher_suite::aes_256_gcm_sha384, cipher_suite::chacha20_poly1305_sha256}) {
-    crypto::wiped<quic::protect::traffic_secret> secret;
-    if (certain && *chosen != suite) continue;
-    if (!quic::protect::set_secret(suite, secret_bytes, *secret)) continue;
-    if (!install(*engine_, {p.version, suite}, *secret, keys)) continue;
+  for (const cipher_suite suite : suites) {
+    if (keys.failed >= failed_opens_ && !(likely && suite == *chosen)) continue;
+    if (!hold(*engine_, p.version, suite, secret_bytes, keys)) continue;
     code = open_under(*engine_, keys.keys, whole, p.pn_offset, largest, out);
-    keys.ready = certain || code == open_errc::ok || code == open_errc::reserved_bits;
+    keys.ready = code == open_errc::ok || code == open_errc::reserved_bits;
+    if (keys.ready && chosen && !is_early && suite != *chosen) {
+      p.s.facts.cipher_suite = static_cast<std::uint16_t>(suite);
+      ++p.s.facts.crypto_conflicts;
+      counters_->anomalies.add(stats::drop_reason::tls_bad_server_hello);
+    }
     if (keys.ready || code != open_errc::auth_failed) return code;
   }
-  ++keys.failed;
+  if (!p.is_trial && keys.failed < failed_opens_) ++keys.failed;
+  p.s.misfit_secret = chosen && !is_early && !likely;
   return code;
 }
 

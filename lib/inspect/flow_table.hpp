@@ -27,6 +27,7 @@ struct flow {
   bool heard_low = false;
   bool heard_high = false;
   record_ref connection;  // the newest QUIC connection on this 5-tuple
+  record_ref decrypted;   // the last one with secrets that another came after
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
   std::uint64_t packets = 0;  // those no QUIC connection counts

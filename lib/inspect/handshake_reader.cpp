@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "quic/wire/transport_parameters.hpp"
 #include "tls/wire/extension_type.hpp"
 #include "tls/wire/server_hello.hpp"
@@ -16,6 +17,7 @@ namespace tls_wire = tls::wire;
 constexpr std::uint8_t certificate = 11;  // RFC 8446 4
 constexpr std::uint8_t certificate_request = 13;
 constexpr std::uint8_t certificate_verify = 15;
+constexpr std::uint8_t compressed_certificate = 25;  // RFC 8879 4
 
 handshake_kind kind_of(std::uint8_t type) noexcept {
   switch (type) {
@@ -35,6 +37,8 @@ handshake_kind kind_of(std::uint8_t type) noexcept {
       return handshake_kind::certificate_verify;
     case tls_wire::handshake_finished:
       return handshake_kind::finished;
+    case compressed_certificate:
+      return handshake_kind::compressed_certificate;
     default:
       return handshake_kind::other;
   }
@@ -42,6 +46,16 @@ handshake_kind kind_of(std::uint8_t type) noexcept {
 
 handshake_stream& stream_of(session& s, number_space space, peer from) noexcept {
   return s.crypto[static_cast<std::size_t>(space)][static_cast<std::size_t>(from)];
+}
+
+std::uint64_t hash_of(byte_view message) noexcept { return base::hash_bytes(message, 0); }
+
+// Whether `f` holds something else where the last message of a stream that is over stood.
+bool contradicts(const handshake_stream& stream, const quic::wire::crypto_frame& f) noexcept {
+  if (stream.last_size == 0 || f.offset > stream.last_offset) return false;
+  const auto at = static_cast<std::size_t>(stream.last_offset - f.offset);
+  if (f.data.size() < at + stream.last_size) return false;
+  return hash_of(f.data.subspan(at, stream.last_size)) != stream.last_hash;
 }
 
 }  // namespace
@@ -59,7 +73,10 @@ void handshake_reader::note_conflict(session& s, drop_reason why) noexcept {
 void handshake_reader::on_crypto(session& s, number_space space, peer from,
                                  const quic::wire::crypto_frame& f) noexcept {
   handshake_stream& stream = stream_of(s, space, from);
-  if (stream.done) return;
+  if (stream.done) {
+    if (contradicts(stream, f)) note_conflict(s, drop_reason::quic_crypto_overlap);
+    return;
+  }
   switch (reassembly_.add(stream.bytes, f.offset, f.data)) {
     case reassembly_errc::ok:
       break;
@@ -90,6 +107,9 @@ void handshake_reader::read_messages(session& s, number_space space, peer from) 
     }
     if (left < size) return;
     reassembly_.copy_out(stream.bytes, stream.next, size, message_.data());
+    stream.last_offset = stream.next;
+    stream.last_size = size;
+    stream.last_hash = hash_of(message_.first(size));
     stream.next += size;
     on_message(s, space, from, message_.first(size));
   }

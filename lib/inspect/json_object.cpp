@@ -158,6 +158,7 @@ void write_object(const connection& c, std::string_view capture, writer& out) no
   if (c.retry_verified) out.member("retry_verified", true);
   if (c.crypto_conflict) out.member("crypto_conflict", true);
   if (c.decrypted != nullptr) write_session(*c.decrypted, out);
+  if (c.decryption_evicted) out.member("decryption_evicted", true);
   if (!c.moved_to.empty()) {
     out.key("moved_to");
     out.begin_array();

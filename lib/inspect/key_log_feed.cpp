@@ -5,6 +5,8 @@ namespace millrace::inspect {
 using tls::wire::key_log_kind;
 
 void key_log_feed::take(std::string_view text, secret_table& to) noexcept {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors write one in front of UTF-8
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   crypto::wiped<tls::wire::key_log_line> line;
   switch (tls::wire::parse_key_log_line(text, *line)) {
     case key_log_kind::secret: {

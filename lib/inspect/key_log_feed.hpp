@@ -20,6 +20,10 @@ struct key_log_counts {
   std::uint64_t other = 0;          // labels that protect no packet
   std::uint64_t malformed = 0;
   std::uint64_t blank = 0;
+
+  [[nodiscard]] std::uint64_t lines() const noexcept {
+    return secrets + no_room + client_random + other + malformed + blank;
+  }
 };
 
 class key_log_feed {

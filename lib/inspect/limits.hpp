@@ -63,9 +63,10 @@ struct limits {
   // way.
   std::uint32_t max_streams = 16'384;
   std::uint32_t streams_per_connection = 128;
-  // Pieces of stream_piece_bytes that came before what is in front of them: of all streams, of one direction of one.
-  std::uint32_t stream_pieces = 4'096;
-  std::uint32_t pieces_per_stream = 64;
+  // Pieces of stream_piece_bytes that came before what is in front of them: of all streams (16 MiB), and of one
+  // direction of one (1 MiB when it comes in order behind a packet that is late: some 800 packets of 1200 bytes).
+  std::uint32_t stream_pieces = 8'192;
+  std::uint32_t pieces_per_stream = 512;
   // Idle records reported on the occasion of one packet, so that a jump of the clock is no long pause.
   std::uint32_t expire_budget = 4;
 };

@@ -12,6 +12,8 @@
 // the same and are not: after Version Negotiation the client starts again (RFC 9000 6.2), and after a Retry we did not
 // see it brings a token (RFC 9000 17.2.5.2).
 
+#include <algorithm>
+
 #include "inspect/quic_tracker.hpp"
 
 namespace millrace::inspect {
@@ -79,6 +81,10 @@ bool quic_tracker::begins_another(const connection& c, bool from_client, const w
 quic_tracker::assignment quic_tracker::by_flow(flow& f, const wire::packet_header& h, const datagram& d) noexcept {
   connection* newest = pool_.resolve(f.connection);
   if (newest == nullptr || newest->is_gquic) return {};
+  if (!newest->previous_on_flow.empty() && !d.truncated()) {
+    const byte_view packet = d.payload.first(std::min<std::size_t>(h.packet_size, d.payload.size()));
+    if (connection* const c = by_trial(f, *newest, d, packet, &h); c != nullptr) return {c, is_from_client(*c, d)};
+  }
   const bool from_client = is_from_client(*newest, d);
   if (begins_another(*newest, from_client, h, d)) return {};
   return {newest, from_client};
@@ -91,6 +97,8 @@ connection* quic_tracker::make(flow& f, const datagram& d) noexcept {
     counters_->connections_evicted.add(1);
     finish(*old);
   }
+  connection* const before = pool_.resolve(f.connection);
+  if (before != nullptr && decryptor_.follows(*before)) f.decrypted = f.connection;
   connection* c = pool_.take(d.now);
   c->previous_on_flow = f.connection;
   c->first_ns = d.time_ns;
@@ -139,10 +147,30 @@ bool quic_tracker::shows_id_of(const connection& c, const datagram& d) const noe
   return shown;
 }
 
-// Several connections share a 5-tuple: the one whose ID stands in the packet, or the newest when none does (IDs issued
-// later travel encrypted).
-connection* quic_tracker::short_among(connection& newest, const datagram& d) noexcept {
+// Several connections share a 5-tuple, and one is decrypted: it has what its keys open. Whoever can forge addresses can
+// begin any number of connections there, so the last one with secrets is asked before the newest.
+connection* quic_tracker::by_trial(flow& f, connection& newest, const datagram& d, byte_view packet,
+                                   const wire::packet_header* h) noexcept {
+  if (!decryptor_.active()) return nullptr;
+  const auto opens = [&](connection& c) {
+    return !c.is_gquic && decryptor_.try_open(at_hand(c, is_from_client(c, d), d.now), packet, h);
+  };
+  connection* const followed = pool_.resolve(f.decrypted);
+  if (followed != nullptr && opens(*followed)) return followed;
   connection* c = &newest;
+  for (std::size_t n = 0; c != nullptr && n < max_connections_per_flow; ++n) {
+    if (c != followed && opens(*c)) return c;
+    c = pool_.resolve(c->previous_on_flow);
+  }
+  return nullptr;
+}
+
+// Several connections share a 5-tuple: the one whose ID stands in the packet. When none does (IDs issued later travel
+// encrypted, and clients may have IDs of no bytes): the one whose keys open it, the newest that both sides speak on, or
+// the newest.
+connection* quic_tracker::short_among(flow& f, connection& newest, const datagram& d) noexcept {
+  connection* c = &newest;
+  connection* answered = nullptr;
   for (std::size_t n = 0; c != nullptr && n < max_connections_per_flow; ++n) {
     const cid_owner receiver = is_from_client(*c, d) ? cid_owner::server : cid_owner::client;
     bool shown = false;
@@ -151,9 +179,13 @@ connection* quic_tracker::short_among(connection& newest, const datagram& d) noe
               (e.owner == receiver && d.payload.size() > e.id.size && e.id.equals(d.payload.subspan(1, e.id.size)));
     });
     if (shown) return c;
+    if (answered == nullptr && c->heard_client && c->heard_server) answered = c;
     c = pool_.resolve(c->previous_on_flow);
   }
-  return &newest;
+  constexpr std::uint8_t fixed_bit = 0x40;
+  if (!d.truncated() && (d.payload[0] & fixed_bit) != 0)
+    if (connection* const opened = by_trial(f, newest, d, d.payload, nullptr); opened != nullptr) return opened;
+  return answered != nullptr ? answered : &newest;
 }
 
 }  // namespace millrace::inspect

@@ -75,7 +75,7 @@ tracked quic_tracker::on_datagram(flow& f, const datagram& d) noexcept {
   connection* c = pool_.resolve(f.connection);
   if ((d.payload[0] & long_bit) == 0) {
     if (c != nullptr && !c->is_gquic) {
-      if (!c->previous_on_flow.empty()) c = short_among(*c, d);
+      if (!c->previous_on_flow.empty()) c = short_among(f, *c, d);
       on_short(*c, d);
       return tracked::taken;
     }
@@ -233,6 +233,7 @@ void quic_tracker::on_initial(connection& c, bool& from_client, byte_view packet
     c.negotiation_pending = false;
     hellos_.discard(c);
     decryptor_.restart(c);
+    c.earlier_packets = c.packets.protected_ones() - 1;  // the one at hand is counted
     c.hello = hello_state::none;
     c.secrets_asked = 0;
     c.original_dcid.assign(h.dcid);
@@ -353,7 +354,8 @@ tracked quic_tracker::on_gquic(flow& f, const datagram& d) noexcept {
 
 void quic_tracker::finish(connection& c) noexcept {
   hellos_.discard(c);
-  c.decrypted = decryptor_.facts_of(c);
+  c.decrypted = decryptor_.close_account(c);
+  c.decryption_evicted = decryptor_.gave_way(c);
   if (observer_ != nullptr) observer_->on_connection(c);
   c.decrypted = nullptr;
   decryptor_.finish(c);

@@ -69,7 +69,9 @@ class quic_tracker {
   [[nodiscard]] assignment short_by_cid(base::byte_view payload, const datagram& d) noexcept;
   // Whether a short header shows one of the connection's IDs, of min_cid_alone bytes or more.
   [[nodiscard]] bool shows_id_of(const connection& c, const datagram& d) const noexcept;
-  [[nodiscard]] connection* short_among(connection& newest, const datagram& d) noexcept;
+  [[nodiscard]] connection* by_trial(flow& f, connection& newest, const datagram& d, base::byte_view packet,
+                                     const quic::wire::packet_header* h) noexcept;
+  [[nodiscard]] connection* short_among(flow& f, connection& newest, const datagram& d) noexcept;
   // On the connection's own 5-tuple, or after one of its ends has moved.
   [[nodiscard]] static bool is_from_client(const connection& c, const datagram& d) noexcept;
 

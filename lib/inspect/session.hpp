@@ -23,14 +23,18 @@ struct initial_keys {
   cid key_dcid;                        // and from this
   quic::protect::packet_keys keys;
 };
-struct fixed_keys {  // of 0-RTT and Handshake packets, whose keys never change
-  bool ready;
-  std::uint8_t failed;  // packets that no suite opened, while the suite is not known
+struct fixed_keys {     // of 0-RTT and Handshake packets, whose keys never change
+  bool ready;           // they have opened a packet
+  std::uint8_t failed;  // packets that no suite opened
+  std::uint16_t suite;  // that `keys` are for; 0: there are none
+  quic::wire::version_number version;
   quic::protect::packet_keys keys;
 };
 struct moving_keys {  // of 1-RTT packets
   bool ready;
   std::uint8_t failed;
+  std::uint16_t suite;
+  quic::wire::version_number version;
   quic::protect::receive_keys keys;
 };
 
@@ -50,6 +54,10 @@ struct handshake_stream {
   std::uint32_t next;     // where the next message begins
   std::uint32_t counted;  // of the bytes in order
   bool done;              // nothing is expected any more
+  // The last message, so that another in its place is noticed when its bytes are gone; 0 bytes: none was read.
+  std::uint32_t last_offset;
+  std::uint32_t last_size;
+  std::uint64_t last_hash;
 };
 
 // Streams of one kind that were let go: the highest number and the 64 below it one by one, all that are lower still as
@@ -80,6 +88,7 @@ struct session {
   std::uint32_t first_stream_and_1;    // its streams, the latest touched first
   std::uint32_t last_stream_and_1;
   std::uint32_t stream_count;
+  bool misfit_secret;  // the packet at hand has a secret that is not as long as the chosen suite's
   std::array<forgotten_streams, 4> forgotten;  // by kind of stream, RFC 9000 2.1
   std::array<std::array<std::uint64_t, 2>, number_space_count> largest_pn_and_1;
   std::array<std::uint8_t, 2> cid_size;  // by who receives: of the ID that stands in short headers

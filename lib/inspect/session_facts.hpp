@@ -35,7 +35,7 @@ namespace millrace::inspect {
   X(handshake_done)             \
   X(datagram)                   \
   X(extension)
-// RFC 8446 4; `other` is every other type.
+// RFC 8446 4, RFC 8879 4; `other` is every other type.
 #define MILLRACE_HANDSHAKE_KINDS(X) \
   X(client_hello)                   \
   X(server_hello)                   \
@@ -45,6 +45,7 @@ namespace millrace::inspect {
   X(certificate_request)            \
   X(certificate_verify)             \
   X(finished)                       \
+  X(compressed_certificate)         \
   X(other)
 // RFC 9114 7.2, RFC 9218 7.2.
 #define MILLRACE_H3_FRAME_KINDS(X) \
@@ -67,11 +68,13 @@ namespace millrace::inspect {
   X(reserved)                       \
   X(other)
 // Why a packet of a connection with secrets stayed closed.
-#define MILLRACE_UNOPENED_KINDS(X)                                       \
-  X(no_keys)     /* no secret for its kind of packet, or none yet */     \
-  X(auth_failed) /* not what was sealed with these keys, or a forgery */ \
-  X(malformed)   /* too short, or reserved bits set */                   \
-  X(cut)         /* the capture does not hold all of it */
+#define MILLRACE_UNOPENED_KINDS(X)                                             \
+  X(no_keys)         /* no secret for its kind of packet, or none yet */       \
+  X(auth_failed)     /* not what was sealed with these keys, or a forgery */   \
+  X(secret_size)     /* the secret is not as long as the chosen suite's are */ \
+  X(malformed)       /* too short, or reserved bits set */                     \
+  X(cut)             /* the capture does not hold all of it */                 \
+  X(earlier_attempt) /* of the attempt that a Version Negotiation packet answered */
 // What was known and not kept, because a limit was reached; limits.hpp has them.
 #define MILLRACE_SESSION_LIMITS(X)                                                   \
   X(streams)         /* streams that gave way to others, or found no room */         \
@@ -119,6 +122,7 @@ struct close_facts {
   bool from_application;
   bool reason_cut;
   std::uint8_t reason_size;
+  packet_level level;  // of the packet it stood in
   std::uint64_t code;
   std::uint64_t frame_type;  // the frame at fault; of closes that the transport speaks for
   std::array<char, max_reason_kept> reason;
@@ -138,7 +142,7 @@ struct side_facts {
   std::uint64_t stream_bytes;
   std::uint64_t datagram_bytes;
   std::uint64_t key_updates;
-  close_facts close;  // the first
+  close_facts close;  // the first; of an Initial, which anyone can forge, only while nothing better was opened
 };
 
 // One direction of a listed stream.
@@ -182,6 +186,10 @@ struct session_facts {
   [[nodiscard]] const side_facts& of(peer who) const noexcept { return side[static_cast<std::size_t>(who)]; }
   [[nodiscard]] std::string_view alpn() const noexcept { return {protocol.data(), protocol_size}; }
   [[nodiscard]] std::uint64_t opened() const noexcept { return side[0].packets.total() + side[1].packets.total(); }
+  // Of them, those that need no secrets.
+  [[nodiscard]] std::uint64_t opened_initials() const noexcept {
+    return side[0].packets.get(packet_level::initial) + side[1].packets.get(packet_level::initial);
+  }
 };
 
 }  // namespace millrace::inspect

@@ -1,5 +1,6 @@
-// Pieces wait in a list that ascends by offset and may overlap: what they repeat is skipped when their turn comes. A
-// piece is inserted behind the last one that does not begin behind it; the list is as long as pieces_per_stream allows.
+// Pieces wait in a list that ascends by offset and may overlap: what they repeat is skipped when their turn comes. Data
+// fills up the last piece that does not begin behind it when it goes on where that ends, and else begins a piece behind
+// it; the list is as long as pieces_per_stream allows.
 
 #include "inspect/stream_reader.hpp"
 
@@ -195,33 +196,55 @@ void stream_reader::drop_pieces(half& h) noexcept {
     h.first_piece_and_1 = pieces_[i].next_and_1;
     give_piece(i);
   }
+  h.last_piece_and_1 = 0;
   h.pieces = 0;
 }
 
 // What came before its turn. False: there is no room for all of it.
 bool stream_reader::store(half& h, std::uint64_t offset, byte_view data) noexcept {
+  std::uint32_t before = 0;  // the piece, and 1, that this data stands behind
   std::uint32_t* link = &h.first_piece_and_1;
+  // Behind a packet that is late the others come in order: at the end of the list.
+  if (h.last_piece_and_1 != 0 && pieces_[h.last_piece_and_1 - 1].offset <= offset) {
+    before = h.last_piece_and_1;
+    link = &pieces_[before - 1].next_and_1;
+  }
+  const auto advance = [&](std::size_t bytes) {
+    offset += bytes;
+    data = data.subspan(bytes);
+  };
   while (!data.empty()) {
-    const std::size_t take = std::min(data.size(), stream_piece_bytes);
     while (*link != 0 && pieces_[*link - 1].offset <= offset) {
-      const piece& there = pieces_[*link - 1];
-      if (there.offset == offset && there.size >= take) break;  // a repetition
-      link = &pieces_[*link - 1].next_and_1;
+      before = *link;
+      link = &pieces_[before - 1].next_and_1;
     }
-    const bool repeated = *link != 0 && pieces_[*link - 1].offset == offset && pieces_[*link - 1].size >= take;
-    if (!repeated) {
-      const std::uint32_t i = h.pieces < pieces_per_stream_ ? take_piece() : nil;
-      if (i == nil) return false;
-      piece& p = pieces_[i];
-      p.offset = offset;
-      p.size = static_cast<std::uint32_t>(take);
-      p.next_and_1 = *link;
-      std::memcpy(p.bytes.data(), data.data(), take);
-      *link = i + 1;
-      ++h.pieces;
+    if (before != 0) {
+      piece& p = pieces_[before - 1];
+      const std::uint64_t end = p.offset + p.size;
+      if (end > offset) {  // a repetition
+        advance(static_cast<std::size_t>(std::min<std::uint64_t>(end - offset, data.size())));
+        continue;
+      }
+      if (end == offset && p.size < stream_piece_bytes) {
+        const std::size_t take = std::min(data.size(), stream_piece_bytes - p.size);
+        std::memcpy(p.bytes.data() + p.size, data.data(), take);
+        p.size += static_cast<std::uint32_t>(take);
+        advance(take);
+        continue;
+      }
     }
-    offset += take;
-    data = data.subspan(take);
+    const std::uint32_t i = h.pieces < pieces_per_stream_ ? take_piece() : nil;
+    if (i == nil) return false;
+    const std::size_t take = std::min(data.size(), stream_piece_bytes);
+    piece& p = pieces_[i];
+    p.offset = offset;
+    p.size = static_cast<std::uint32_t>(take);
+    p.next_and_1 = *link;
+    std::memcpy(p.bytes.data(), data.data(), take);
+    *link = i + 1;
+    if (p.next_and_1 == 0) h.last_piece_and_1 = i + 1;
+    ++h.pieces;
+    advance(take);
   }
   return true;
 }
@@ -252,6 +275,7 @@ void stream_reader::read_pieces(session& s, record& r, peer from) noexcept {
     const std::uint64_t known = h.next - p.offset;
     if (known < p.size) read(s, r, from, byte_view(p.bytes).first(p.size).subspan(static_cast<std::size_t>(known)));
     h.first_piece_and_1 = p.next_and_1;
+    if (h.first_piece_and_1 == 0) h.last_piece_and_1 = 0;
     --h.pieces;
     give_piece(i);
   }

@@ -32,6 +32,7 @@ class stream_reader {
     std::uint64_t final_size_and_1;  // 0: not known
     h3_scanner scan;
     std::uint32_t first_piece_and_1;
+    std::uint32_t last_piece_and_1;
     std::uint32_t pieces;
     bool ended;     // all bytes were read, or it was reset
     bool given_up;  // its bytes are no longer read

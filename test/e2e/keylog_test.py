@@ -138,6 +138,27 @@ class Corpus(unittest.TestCase):
                 self.assertEqual(told['server']['h3']['streams']['control'], 1)
                 self.assertEqual(told['server']['h3']['frames']['settings']['count'], 1)
 
+    def test_summary_has_the_sums_of_the_objects(self):
+        for name, (with_keys, _) in OPENED.items():
+            with self.subTest(capture=name), tempfile.NamedTemporaryFile('r', suffix='.json') as summary:
+                objects, _ = inspect(*of_corpus(name, with_keys), '--summary', summary.name)
+                figures = json.loads(summary.read())['key_log']
+                told = [one['decrypted'] for one in objects if 'decrypted' in one]
+                self.assertEqual(figures['packets_opened'], sum(one['packets'] for one in told))
+                self.assertEqual(figures['connections_decrypted'], len(told))
+
+    def test_wrong_secrets_are_told_from_right_ones(self):
+        capture = os.path.join(CORPUS, 'illustrated-quic-capture.pcap')
+        with open(capture + '.keys', encoding='ascii') as file, \
+                tempfile.NamedTemporaryFile('w', suffix='.keys') as wrong:
+            wrong.write(''.join(f'{line.rsplit(" ", 1)[0]} {"5a" * 32}\n' for line in file if line.strip()))
+            wrong.flush()
+            objects, told = inspect(capture, '--keylog', wrong.name)
+        self.assertIn('0 connections decrypted, 1 whose secrets opened nothing', told)
+        self.assertIn('Initials, which need no secrets', told)
+        one = objects[0]['decrypted']
+        self.assertEqual(one['packets'] + sum(one['unopened'].values()), 12)
+
     def test_key_log_of_another_run_opens_nothing_and_harms_nothing(self):
         plain, _ = inspect(os.path.join(CORPUS, 'pcap2qlog-multi_stream.pcap'))
         other, told = inspect(os.path.join(CORPUS, 'pcap2qlog-multi_stream.pcap'), '--keylog',
@@ -215,6 +236,42 @@ class KeyLogs(unittest.TestCase):
         objects, told = inspect(self.capture, '--keylog', path)
         self.assertIn('200000 secrets of 200000 handshakes', told)
         self.assertTrue(objects)
+
+    def test_mark_in_front_of_utf_8_costs_no_secret(self):
+        text = f'CLIENT_TRAFFIC_SECRET_0 {RANDOM} {"cd" * 32}\n'
+        _, told = inspect(self.capture, '--keylog', self.path('marked', b'\xef\xbb\xbf' + text.encode()))
+        self.assertIn('1 secret of 1 handshake', told)
+        self.assertNotIn('skipped', told)
+
+    def test_log_without_secrets_is_named(self):
+        path = self.path('none', f'CLIENT_RANDOM {RANDOM} {"ab" * 48}\n'.encode())
+        done = run(self.capture, '--keylog', path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f'--keylog {path}: no line has a secret of QUIC', done.stderr)
+        self.assertIn('  try: ', done.stderr)
+
+    def test_stdin_and_second_key_log_are_refused_in_words(self):
+        one = self.path('one', f'CLIENT_TRAFFIC_SECRET_0 {RANDOM} {"cd" * 32}\n'.encode())
+        for arguments, words in ((['--keylog', '-'], 'not read from stdin'),
+                                 (['--keylog', one, '--keylog', one], 'was given 2 times')):
+            done = run(self.capture, *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_options_of_live_analysis_are_refused_beside_a_capture(self):
+        for arguments in (['--duration', '1'], ['--idle-exit', '1'], ['--stats-period', '1'], ['--idle', 'poll']):
+            done = run(self.capture, *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f'{arguments[0]} means nothing to a capture', done.stderr)
+
+    def test_summary_has_stdout_for_itself_and_the_figures_of_the_key_log(self):
+        path = self.path('log', f'CLIENT_TRAFFIC_SECRET_0 {RANDOM} {"cd" * 32}\nrubbish\n'.encode())
+        done = run(self.capture, '--keylog', path, '--summary', '-')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        figures = json.loads(done.stdout)['key_log']
+        self.assertEqual((figures['secrets'], figures['malformed'], figures['skipped']), (1, 1, 0))
+        self.assertEqual((figures['packets_opened'], figures['packets_unopened']), (0, 0))
+        self.assertIn('conservation', done.stderr)
 
     def test_key_log_is_never_written_over(self):
         path = self.path('keys', f'CLIENT_TRAFFIC_SECRET_0 {RANDOM} {"cd" * 32}\n'.encode())

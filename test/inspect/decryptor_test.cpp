@@ -4,81 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "inspect/analysis.hpp"
-#include "inspect/secret_conversation.hpp"
+#include "inspect/decryption.hpp"
 
 namespace millrace::inspect::test {
 namespace {
 
 using stats::drop_reason;
-
-analyzer_options small_with_keys() {
-  analyzer_options options = analysis::small();
-  options.caps.max_decrypted = 4;
-  options.caps.max_secrets = 16;
-  options.caps.handshake_blocks = 16;
-  options.caps.max_streams = 8;
-  options.caps.streams_per_connection = 4;
-  options.caps.stream_pieces = 16;
-  options.caps.pieces_per_stream = 4;
-  return options;
-}
-
-// A conversation under observation.
-class decryption : public testing::Test {
- protected:
-  analysis seen{small_with_keys()};
-
-  void feed(bool from_client, const byte_list& datagram) {
-    from_client ? seen.to_server(datagram) : seen.to_client(datagram);
-    seen.now += analysis::second / 100;
-  }
-  void add_key_log(const std::string& text) {
-    seen.under_test.add_key_log(text);
-    seen.under_test.end_key_log();
-  }
-  void handshake(conversation& talk) {
-    talk.handshake_with([&](bool from_client, const byte_list& datagram) { feed(from_client, datagram); });
-  }
-  // Of the only connection, the analysis over.
-  const session_facts& facts() {
-    EXPECT_EQ(seen.connections().size(), 1u);
-    EXPECT_EQ(seen.told.sessions.size(), 1u);
-    static const session_facts nothing{};
-    seen.expect_conservation();
-    expect_nothing_kept();
-    if (seen.told.sessions.empty() || !seen.told.sessions.back()) return nothing;
-    return *seen.told.sessions.back();
-  }
-  void expect_nothing_kept() {
-    const decryptor& d = seen.under_test.quic().decryption();
-    EXPECT_EQ(d.sessions().in_use(), 0u);
-    EXPECT_EQ(d.streams().streams_in_use(), 0u);
-    EXPECT_EQ(d.streams().pieces_in_use(), 0u);
-    EXPECT_EQ(d.handshakes().blocks_in_use(), 0u);
-  }
-};
-
-void expect_whole_handshake(const session_facts& f) {
-  EXPECT_EQ(f.unopened.total(), 0u);
-  EXPECT_EQ(f.bad_frames, 0u);
-  EXPECT_EQ(f.of(peer::client).packets.get(packet_level::initial), 1u);
-  EXPECT_EQ(f.of(peer::server).packets.get(packet_level::initial), 1u);
-  EXPECT_EQ(f.of(peer::client).packets.get(packet_level::handshake), 1u);
-  EXPECT_EQ(f.of(peer::server).packets.get(packet_level::handshake), 1u);
-  EXPECT_EQ(f.of(peer::server).packets.get(packet_level::one_rtt), 1u);
-  EXPECT_EQ(f.of(peer::client).messages.get(handshake_kind::client_hello), 1u);
-  EXPECT_EQ(f.of(peer::client).messages.get(handshake_kind::finished), 1u);
-  for (const handshake_kind kind :
-       {handshake_kind::server_hello, handshake_kind::encrypted_extensions, handshake_kind::certificate,
-        handshake_kind::certificate_verify, handshake_kind::finished})
-    EXPECT_EQ(f.of(peer::server).messages.get(kind), 1u) << to_string(kind);
-  EXPECT_EQ(f.of(peer::server).frames.get(frame_kind::handshake_done), 1u);
-  EXPECT_EQ(f.alpn(), "h3");
-  ASSERT_TRUE(f.has_parameters);
-  EXPECT_EQ(f.parameters.value(parameter::max_idle_timeout), 2000u);
-}
 
 TEST_F(decryption, opens_every_level_in_both_directions_under_every_suite_and_version) {
   for (const auto version : {quic::wire::version_1, quic::wire::version_2, 0xff00'0016u, 0xff00'001du}) {
@@ -234,7 +167,11 @@ TEST_F(decryption, opens_what_comes_behind_late_secrets_whatever_the_suite) {
     ASSERT_TRUE(fresh.told.sessions.size() == 1 && fresh.told.sessions[0]);
     EXPECT_EQ(fresh.told.sessions[0]->opened(), 2u);
     EXPECT_EQ(fresh.told.sessions[0]->cipher_suite, 0u);
-    EXPECT_EQ(fresh.told.sessions[0]->unopened.total(), 0u);
+    // What went by before is in the account: two Initials, two Handshake packets, one 1-RTT.
+    EXPECT_EQ(fresh.told.sessions[0]->unopened.get(unopened_kind::no_keys), 5u);
+    EXPECT_EQ(fresh.told.sessions[0]->unopened.total(), 5u);
+    EXPECT_EQ(fresh.under_test.count().packets_opened.get(), 2u);
+    EXPECT_EQ(fresh.under_test.count().packets_unopened.get(), 5u);
   }
 }
 
@@ -366,6 +303,8 @@ TEST_F(decryption, least_recent_connection_gives_way_and_the_rest_goes_on) {
   for (const auto& s : seen.told.sessions) told += s.has_value() ? 1 : 0;
   EXPECT_EQ(seen.told.sessions.size(), 6u);
   EXPECT_EQ(told, 4u);
+  for (std::size_t n = 0; n < 6; ++n)
+    EXPECT_EQ(seen.told.connections[n].decryption_evicted, !seen.told.sessions[n].has_value()) << n;
   expect_nothing_kept();
 }
 
@@ -387,8 +326,10 @@ TEST_F(decryption, version_negotiation_begins_the_account_anew) {
   feed(true, first.initial(true, crypto_frame(0, first.client_hello_message())));
   feed(false, version_negotiation(first.spec.client_cid, first.first_dcid, {quic::wire::version_1}));
   handshake(second);
-  const session_facts& f = facts();
+  session_facts f = facts();
+  EXPECT_EQ(std::exchange(f.unopened.of[static_cast<std::size_t>(unopened_kind::earlier_attempt)], 0), 1u);
   expect_whole_handshake(f);
+  EXPECT_EQ(seen.under_test.count().packets_opened.get(), f.opened());
 }
 
 // Secrets, keys and plaintext do not outlive the analyzer in memory that others may get.

@@ -55,6 +55,13 @@ TEST(key_log_feed, counts_every_line_once) {
   EXPECT_EQ(b.table.in_use(), 3u);
 }
 
+TEST(key_log_feed, byte_order_mark_costs_no_secret) {
+  bed b;
+  const key_log_counts& c = b.take("\xEF\xBB\xBF" + line('1') + "\n" + line('2') + "\n");
+  EXPECT_EQ(c.secrets, 2u);
+  EXPECT_EQ(c.other + c.malformed, 0u);
+}
+
 TEST(key_log_feed, says_the_same_wherever_the_text_is_cut) {
   for (std::size_t cut = 0; cut <= mixed.size(); ++cut) {
     bed b;

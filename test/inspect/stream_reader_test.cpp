@@ -72,6 +72,26 @@ TEST_F(stream_reading, reads_in_order_whatever_order_frames_come_in) {
   EXPECT_EQ(reader_.pieces_in_use(), 0u);
 }
 
+// One packet of many is lost and comes again some hundred packets later: nothing that was seen is given up.
+TEST_F(stream_reading, waits_for_a_packet_that_is_hundreds_late) {
+  caps_ = limits{};
+  caps_.max_decrypted = 1;
+  caps_.max_streams = 8;
+  make();
+  const byte_list data(1200, 0x21);
+  for (std::uint64_t n = 1; n <= 800; ++n) take(0, n * data.size(), data);
+  EXPECT_EQ(client().stream_bytes, 0u);
+  EXPECT_EQ(facts().limits.total(), 0u);
+  EXPECT_LE(reader_.pieces_in_use(), 800 * 1200 / stream_piece_bytes + 1);  // they are filled
+  take(0, 0, data);
+  EXPECT_EQ(client().stream_bytes, 801u * 1200u);
+  EXPECT_EQ(reader_.pieces_in_use(), 0u);
+  for (std::uint64_t n = 900; n != 801; --n) take(0, n * data.size(), data);  // backwards, too
+  take(0, 801 * data.size(), data);
+  EXPECT_EQ(client().stream_bytes, 901u * 1200u);
+  EXPECT_EQ(facts().limits.total(), 0u);
+}
+
 TEST_F(stream_reading, counts_repeated_bytes_once) {
   for (int n = 0; n < 3; ++n) {
     take(0, 0, {1, 4, 0});
