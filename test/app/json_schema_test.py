@@ -28,8 +28,8 @@ loader.exec_module(validate_json)
 
 OPTIONAL = {('build', 'cpu'), ('build', 'ipsec_mb_arch'), ('build', 'dpdk'), ('rate', 'mpps'), ('rate', 'gbps'),
             ('rate', 'messages_per_s'), ('rate', 'requests_per_s'), ('rate', 'goodput_gbps'),
-            ('rate', 'handshakes_per_s'), ('latency_ns',), ('handshakes',), ('classes',), ('heap_calls',), ('lcores', 0, 'cpu_percent')}
-OPEN = {'workload', 'errors', 'drops', 'cycles_per_packet', 'classes'}  # objects whose keys are the role's
+            ('rate', 'handshakes_per_s'), ('latency_ns',), ('handshakes',), ('key_log',), ('classes',), ('messages',), ('heap_calls',), ('lcores', 0, 'cpu_percent')}
+OPEN = {'workload', 'errors', 'drops', 'cycles_per_packet', 'classes', 'messages'}  # objects whose keys are the role's
 
 
 

@@ -54,6 +54,8 @@ run_result full() {
   r.rate = {12.5, 9.75, 1000.0, 10.0, 8.5, 7.25};
   r.latency_ns = latency_figures{10, 20, 30, 40, std::numeric_limits<std::uint64_t>::max()};
   r.handshakes = handshake_figures{9, 8, 7, 6};
+  r.messages = {{"srmp", 3}};
+  r.key_log = key_log_figures{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   r.add_error("timeout", 3);
   r.add_error("reset", 0);
   r.add_error("timeout", 2);
@@ -77,11 +79,13 @@ TEST(result_json, writes_every_member_in_the_order_of_its_page) {
           R"("record_core_cycles":true,"traffic":["quic","srmp"]},"duration_s":5.000001,)"
           R"("rx":{"packets":100,"bytes":6400},"tx":{"packets":90,"bytes":5760},"rate":{"mpps":12.5,"gbps":9.75,)"
           R"("messages_per_s":1000,"requests_per_s":10,"goodput_gbps":8.5,"handshakes_per_s":7.25},"latency_ns":{"p50":10,"p90":20,"p99":30,)"
-          R"("p999":40,"max":18446744073709551615},"handshakes":{"begun":9,"completed":8,"resumed":7,"early_data":6},"errors":{"timeout":5},"drops":{"quic_junk":1,"srmp_truncated":9},)"
+          R"("p999":40,"max":18446744073709551615},"handshakes":{"begun":9,"completed":8,"resumed":7,"early_data":6},)"
+          R"("key_log":{"secrets":1,"repeated":2,"skipped":3,"malformed":4,"no_room":5,"connections_decrypted":6,)"
+          R"("connections_closed":7,"connections_evicted":8,"packets_opened":9,"packets_unopened":10},"errors":{"timeout":5},"drops":{"quic_junk":1,"srmp_truncated":9},)"
           R"("conservation":{"rx":100,"originated":5,"tx":90,"delivered":3,"held":2,"dropped":10,"holds":true},)"
           R"("cycles_per_packet":{"rx":20.25,"parse":110},"lcores":[{"id":1,"busy_percent":99.5,"mpps":12.5,"cpu_percent":97.25},)"
           R"({"id":2,"busy_percent":0,"mpps":0}],"mempools":[{"name":"packets-0","size":8191,"in_use":2,)"
-          R"("high_water":512,"refused":0}],"classes":{"quic_initial":7},"heap_calls":{"data_path":0,"handshake":120}})");
+          R"("high_water":512,"refused":0}],"messages":{"srmp":3},"classes":{"quic_initial":7},"heap_calls":{"data_path":0,"handshake":120}})");
 }
 
 TEST(result_json, leaves_out_what_is_not_known_and_what_is_no_number) {
