@@ -14,7 +14,7 @@ struct open_pair : sim_pair {
     EXPECT_TRUE(fetch({1000}));
     net.wait(1 * second);
   }
-  connection& server_side() { return *server_app.last; }
+  quic::conn::connection& server_side() { return *server_app.last; }
 };
 
 }  // namespace
@@ -28,8 +28,8 @@ TEST(quic_life, changes_keys_whichever_side_begins) {
       one.ping();
       (by_client ? p.net.client : p.net.server)->endpoint->touch(one);
       p.net.wait(2 * second);
-      EXPECT_EQ(p.connection->key_phases(), i);
-      EXPECT_EQ(p.server_side().key_phases(), i);
+      EXPECT_EQ(p.connection->statistics().key_updates, i);
+      EXPECT_EQ(p.server_side().statistics().key_updates, i);
     }
     EXPECT_EQ(p.at_client(event::key_updates_hasty) + p.at_server(event::key_updates_hasty), 0u);
     p.client_app.to_ask = {100'000};
@@ -55,7 +55,7 @@ TEST(quic_life, changes_keys_while_packets_are_lost_and_reordered) {
   }
   EXPECT_TRUE(p.net.run([&] { return p.client_app.all_done() || p.client_app.closed; }));
   EXPECT_TRUE(p.client_app.all_done());
-  EXPECT_GE(p.connection->key_phases(), 3u);
+  EXPECT_GE(p.connection->statistics().key_updates, 3u);
 }
 
 TEST(quic_life, ends_in_silence_on_both_sides) {
@@ -114,18 +114,6 @@ TEST(quic_life, takes_no_datagrams_where_the_peer_takes_none) {
   const std::vector<std::uint8_t> bytes(10, 'x');
   EXPECT_FALSE(p.connection->send_datagram(bytes));
   EXPECT_TRUE(p.server_side().send_datagram(bytes)) << "the client does";
-}
-
-TEST(quic_life, marks_packets_and_slows_down_when_they_are_marked_ce) {
-  std::uint64_t lost_windows[2] = {};
-  for (const bool congested : {false, true}) {
-    sim_pair p;
-    p.net.down.mark_ce = congested ? 0.05 : 0;
-    EXPECT_TRUE(p.fetch({3'000'000}));
-    EXPECT_EQ(p.server_app.last->losses().ecn_now(), quic::recovery::ecn_state::capable);
-    lost_windows[congested ? 1 : 0] = p.server_app.last->losses().controller().window_bytes();
-  }
-  EXPECT_LT(lost_windows[1], lost_windows[0]);
 }
 
 TEST(quic_life, stops_marking_where_marks_are_washed_off) {
