@@ -43,8 +43,10 @@ void connection::end_with(end_reason reason) noexcept {
 }
 
 bool connection::on_version_negotiation(const wire::packet_header& header, std::uint64_t) noexcept {
-  // RFC 9000 6.2: not after the server has spoken, and not when it lists what we tried.
-  if (is_server_ || had_peer_packet_ || phase_ != phase::handshake || wire::lists_version(header.versions, version_))
+  // RFC 9000 6.2: not after the server has spoken, a Retry included, and not when it lists what we tried. 17.2.1: it
+  // has our IDs, which somebody off the path has not seen.
+  if (is_server_ || had_peer_packet_ || phase_ != phase::handshake || !retry_scid_.empty() ||
+      !original_dcid_.is(header.scid) || !our_scid_.is(header.dcid) || wire::lists_version(header.versions, version_))
     return false;
   end_with(end_reason::version_negotiation);
   end_.code = wire::choose_version(header.versions, t_.settings.versions);
@@ -74,6 +76,7 @@ std::size_t connection::build_close(base::byte_span room, std::uint64_t now_ns, 
   pending_ = 0;
   const path::path_slot slot = migration_.active();
   path_state& p = paths_[slot.index];
+  if (!give_cid(p)) return 0;  // nowhere to send it
   const auto limit =
       static_cast<std::size_t>(std::min<std::uint64_t>({room.size(), datagram_bytes(), p.amount.budget_bytes()}));
   std::size_t used = 0;

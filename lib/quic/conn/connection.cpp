@@ -55,11 +55,12 @@ connection::connection(transport& t, connection_host& host, const server_start& 
       receive_window_(t.settings.connection_window_bytes, t.settings.connection_window_most),
       peer_bidi_(t.settings.streams_bidi),
       peer_uni_(t.settings.streams_uni),
-      local_cids_(s.our_scid),
+      local_cids_(s.our_scid, {.most_active = t.settings.most_cids}),
       remote_cids_(path::remote_cids::for_server(s.client_scid)),
       migration_(s.address, s.now_ns, migration_settings(t.settings)),
       mtu_(mtu_settings(t.settings)),
       idle_(s.now_ns, idle_settings(t.settings)),
+      peer_updates_(true),
       original_dcid_(s.original_dcid),
       our_scid_(s.our_scid),
       initial_dcid_(s.initial_dcid),
@@ -95,18 +96,20 @@ connection::connection(transport& t, connection_host& host, const client_start& 
       receive_window_(t.settings.connection_window_bytes, t.settings.connection_window_most),
       peer_bidi_(t.settings.streams_bidi),
       peer_uni_(t.settings.streams_uni),
-      local_cids_(s.our_scid),
+      local_cids_(s.our_scid, {.most_active = t.settings.most_cids}),
       remote_cids_(path::remote_cids::for_client(s.random_dcid)),
       migration_(s.address, s.now_ns),
       mtu_(mtu_settings(t.settings)),
       idle_(s.now_ns, idle_settings(t.settings)),
+      peer_updates_(false),
       original_dcid_(s.random_dcid),
       our_scid_(s.our_scid),
       initial_dcid_(s.random_dcid),
       began_ns_(s.now_ns),
       version_(s.version),
       first_version_(s.version),
-      is_server_(false) {
+      is_server_(false),
+      negotiated_(s.negotiated) {
   begin_path(migration_.active(), s.interface);
   active_path().has_cid = true;
   now_ns_ = s.now_ns;

@@ -3,8 +3,7 @@
 // Shape    on_datagrams() takes what arrived for it in one burst; then tell() hands events to the application, which
 //          writes to streams; then build() is called until it answers 0, each time for one datagram, which it writes,
 //          seals and books. deadline_ns() is when on_time() wants to be called. The work is in the folder's other
-//          files: rx (packets), rx_frames (frames), tx (packets), tx_frames, handshake (TLS and keys), streams, paths,
-//          timers, close.
+//          files: rx and tx (packets), rx_frames, tx_frames, handshake (TLS, keys), streams, paths, timers, close.
 // Units    ns of the caller's monotonic clock; bytes of UDP payload.
 // Owner    its endpoint's pool. What it holds of the lcore's pools goes back as soon as it is not needed, at the latest
 //          by release().
@@ -19,6 +18,7 @@
 #include "quic/conn/connection_parts.hpp"
 #include "quic/conn/datagram_queue.hpp"
 #include "quic/conn/idle_timer.hpp"
+#include "quic/conn/peer_updates.hpp"
 #include "quic/conn/stream_queue.hpp"
 #include "quic/conn/transport.hpp"
 #include "quic/path/cid_codec.hpp"
@@ -70,15 +70,15 @@ class connection {
   stream_queue<&live_stream::control_next> control_queue_;
   stream_queue<&live_stream::event_next> event_queue_;
   datagram_queue datagrams_;
-  path::connection_id original_dcid_;  // of the client's first Initial
-  path::connection_id retry_scid_;     // of the Retry that went before
-  path::connection_id our_scid_;       // of long headers
-  path::connection_id initial_dcid_;   // what the Initial keys are made of
-  std::uint64_t now_ns_ = 0;           // of the call that is running
-  std::uint64_t began_ns_, established_ns_ = 0;
+  peer_updates peer_updates_;
+  event_budget resets_;
+  path::connection_id original_dcid_, retry_scid_;  // of the client's first Initial; of the Retry that went before
+  path::connection_id our_scid_, initial_dcid_;     // of long headers; what the Initial keys are made of
+  std::uint64_t now_ns_ = 0, began_ns_, established_ns_ = 0;  // now: of the call that is running
   std::uint64_t previous_keys_until_ns_ = recovery::never_ns, key_update_after_ns_ = 0;  // RFC 9001 6.5; not before
   std::uint64_t first_one_rtt_ = wire::no_packet_number;                                 // of ours
   std::uint64_t built_ns_ = 0, retry_ns_ = recovery::never_ns;  // build() had nothing more to say; a pool was empty
+  std::uint64_t open_again_ns_ = recovery::never_ns;            // open() had no memory: when to look again
   std::uint64_t bytes_in_ = 0, bytes_out_ = 0, packets_in_ = 0, packets_out_ = 0, packets_lost_ = 0;
   std::uint64_t moves_ = 0;  // a client's, to other addresses
   tracer trace_;
@@ -87,17 +87,16 @@ class connection {
   wire::version_number version_, first_version_;
   std::array<std::uint8_t, recovery::packet_spaces> probes_{};  // ack-eliciting packets that a PTO wants
   phase phase_ = phase::handshake;
-  bool is_server_, confirmed_ = false;
+  bool is_server_, negotiated_ = false, confirmed_ = false;  // negotiated: RFC 9368 4, a client's second attempt
   bool told_established_ = false, told_early_ = false, told_closed_ = false;          // the application
   bool streams_available_ = false, key_update_wanted_ = false, mtu_changed_ = false;  // to be seen to
   bool had_peer_packet_ = false, had_ticket_ = false, early_refused_ = false;         // clients
   bool half_open_ = true, peer_spins_ = false, is_paced_ = false, is_away_ = false;   // for the pacer; a TLS step
 
  public:
-  void* user = nullptr;              // the application's
-  void* holder = nullptr;            // the endpoint's
-  connection* next_ready = nullptr;  // the endpoint's queue
-  bool is_ready = false;             // in that queue
+  void *user = nullptr, *holder = nullptr;                      // the application's, the endpoint's
+  connection *next_ready = nullptr, *previous_ready = nullptr;  // the endpoint's queue
+  bool is_ready = false;                                        // in that queue
   // nullptr pools or a handshake that cannot begin: is_ended() at once.
   connection(transport& t, connection_host& host, const server_start& s,
              std::shared_ptr<const tls::server_context> context) noexcept;
@@ -190,6 +189,7 @@ class connection {
   bool on_stream(arrival& a, const wire::stream_frame& f) noexcept;
   bool on_reset_stream(arrival& a, const wire::reset_stream_frame& f) noexcept;
   bool on_stop_sending(arrival& a, const wire::stop_sending_frame& f) noexcept;
+  bool may_reset(arrival& a) noexcept;
   bool on_max_data(const wire::max_data_frame& f) noexcept;
   bool on_max_stream_data(arrival& a, const wire::max_stream_data_frame& f) noexcept;
   bool on_max_streams(const wire::max_streams_frame& f) noexcept;
@@ -204,7 +204,6 @@ class connection {
   void on_token_lost(recovery::packet_space space, const recovery::sent_token& token) noexcept;
   void on_stream_token_lost(const recovery::sent_token& token) noexcept;
   // handshake.cpp
-  void begin_server(const server_start& s) noexcept;
   void begin_client(const client_start& s) noexcept;
   [[nodiscard]] bool make_initial_keys() noexcept;
   bool feed(arrival& a, std::size_t level, base::byte_view bytes, std::uint64_t offset) noexcept;
@@ -223,6 +222,7 @@ class connection {
   void collect_output() noexcept;
   void on_complete(std::uint64_t now_ns) noexcept;
   void on_early_refused() noexcept;
+  void release_withheld() noexcept;
   void confirm(std::uint64_t now_ns) noexcept;
   void discard(recovery::packet_space space, std::uint64_t now_ns) noexcept;
   void drop_handshake_if_done() noexcept;

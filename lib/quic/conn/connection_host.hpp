@@ -82,6 +82,7 @@ struct client_start {
   base::byte_view session{};  // of on_session(); empty: none
   base::byte_view token{};    // of on_token()
   bool early_data = true;
+  bool negotiated = false;  // `version` was chosen from a Version Negotiation packet
   application* protocol = nullptr;
   std::uint64_t now_ns = 0;
 };

@@ -46,7 +46,8 @@ enum class token_kind : std::uint8_t {
 };
 inline constexpr std::size_t datagram_overhead =
     64;  // around a DATAGRAM's bytes: header, ID, number, type, tag, an ACK
-inline constexpr std::size_t least_packet_bytes = 64;  // below that nothing useful fits: header, number, tag
+inline constexpr std::uint64_t open_wait_ns = 10'000'000;  // open() had no memory: until the store is looked at again
+inline constexpr std::size_t least_packet_bytes = 64;      // below that nothing useful fits: header, number, tag
 
 struct path_state {
   path::amplification amount;

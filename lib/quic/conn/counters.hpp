@@ -43,9 +43,11 @@ namespace millrace::quic::conn {
   X(streams_opened, "streams opened by peers")                                        \
   X(streams_refused, "streams of peers that no memory was left for")                  \
   X(streams_reset, "streams reset or stopped by peers")                               \
+  X(resets_too_many, "connections closed because their peers reset too many streams") \
   X(datagram_frames, "DATAGRAM frames received")                                      \
   X(datagram_frames_dropped, "DATAGRAM frames that were given up for want of room")   \
   X(key_updates, "key phases begun")                                                  \
+  X(key_updates_hasty, "of those, begun by a peer sooner than it should")             \
   X(new_tokens, "NEW_TOKEN frames received")                                          \
   X(migrations, "peers that were followed to another address")                        \
   X(migrations_refused, "packets from another address that were not followed")        \

@@ -159,10 +159,10 @@ bool connection::follow_tls(bool was_complete, std::uint64_t now_ns) noexcept {
     }
     collect_output();
     // The server's parameters are there with EncryptedExtensions; they count once TLS is through.
+    if (tls.early() == tls::early_data::rejected && !early_refused_ && !is_server_) on_early_refused();
     if (!is_server_ && tls.is_complete() && !was_complete &&
         !read_parameters(tls.peer_transport_parameters(), false, now_ns))
       return false;
-    if (tls.early() == tls::early_data::rejected && !early_refused_ && !is_server_) on_early_refused();
   }
   if (tls.has_failed()) {
     t_.events.add(event::handshake_failed);
@@ -265,12 +265,32 @@ void connection::apply(const wire::transport_parameters& p) noexcept {
   for (live_stream* s = streams_; s != nullptr; s = s->next) {  // those opened for 0-RTT
     if (s->has_send && s->send.credit().on_limit(first_credit(s->id))) queue_data(*s);
   }
+  if (early_refused_) release_withheld();
+}
+
+// Streams of ours that the peer's limit has come to include.
+void connection::release_withheld() noexcept {
+  for (live_stream* s = streams_; s != nullptr; s = s->next) {
+    if (!s->withheld) continue;
+    const bool uni = s->id.kind() == stream::direction::unidirectional;
+    if (s->id.index() >= (uni ? our_uni_ : our_bidi_).limit()) continue;
+    s->withheld = false;
+    queue_data(*s);
+    queue_control(*s);
+  }
 }
 
 // RFC 9368 4: what the peer says it chose is what was seen, and a server may move on to a compatible one.
 bool connection::check_versions(const wire::transport_parameters& p) noexcept {
   const bool told = p.has(wire::transport_parameter::version_information);
-  if (!is_server_) return !told ? version_ == first_version_ : p.version_information.chosen == version_;
+  if (!is_server_) {
+    if (told ? p.version_information.chosen != version_ : version_ != first_version_) return false;
+    // A Version Negotiation packet is anybody's: we would have come to the same version by the authentic list. RFC 9368
+    // 8: a server that speaks version 1 alone may not know of the parameter.
+    if (!negotiated_) return true;
+    if (!told) return first_version_ == wire::version_1;
+    return wire::choose_version(p.version_information.available, t_.settings.versions) == first_version_;
+  }
   if (!told) return true;
   if (p.version_information.chosen != first_version_) return false;
   if (!t_.settings.prefer_first_version) return true;
@@ -347,11 +367,19 @@ void connection::on_complete(std::uint64_t now_ns) noexcept {
   confirm(now_ns);
 }
 
-// RFC 9001 4.6.2: everything sent so far is sent again, under the keys that there are now.
+// RFC 9001 4.6.2: everything sent so far is sent again, under the keys that there are now, and within the limits that
+// this handshake gives: those remembered are void (RFC 9000 7.4.1).
 void connection::on_early_refused() noexcept {
   early_refused_ = true;
   handshake_->early.discard();
   lose_everything(packet_space::application);
+  send_credit_ = stream::send_credit(0);
+  our_bidi_.start_over();
+  our_uni_.start_over();
+  for (live_stream* s = streams_; s != nullptr; s = s->next) {
+    s->send.start_over();
+    s->withheld = true;
+  }
 }
 
 void connection::lose_everything(packet_space space) noexcept {

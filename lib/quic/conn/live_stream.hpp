@@ -46,6 +46,7 @@ struct live_stream {
   bool max_data_due = false;
   bool blocked_due = false;
   bool closed_told = false;
+  bool withheld = false;  // opened in 0-RTT, beyond what the handshake then allowed: the peer may not hear of it yet
   stream::send_stream send;
   stream::recv_stream recv;
 

@@ -45,8 +45,9 @@ void connection::move_to(const path::migration::decision& d, std::uint64_t now_n
   trace_.tell({.time_ns = now_ns, .kind = trace_kind::moved});
   path_state& p = paths_[d.slot.index];
   path_state& old = paths_[d.old.index];
-  // Better seen to be the same peer than not heard at all: without an unused ID the old one goes on.
-  if (!give_cid(p) && old.has_cid && remote_cids_.share(old.remote_cid)) {
+  // RFC 9000 9.5: where the peer itself goes on with its ID, as behind a NAT, ours may go on as well. Elsewhere nothing
+  // is sent until there is another ID, as its use on two paths would tell that they belong together.
+  if (!give_cid(p) && d.may_share_cid && old.has_cid && remote_cids_.share(old.remote_cid)) {
     p.remote_cid = old.remote_cid;
     p.has_cid = true;
   }

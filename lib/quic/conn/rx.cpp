@@ -451,7 +451,15 @@ void connection::after_key_update(const arrival& a) noexcept {
   t_.events.add(event::key_updates);
   traffic_keys& keys = *keys_.if_awake();  // the packet was opened just now
   trace_.tell({.time_ns = a.now_ns, .kind = trace_kind::key_update, .number = keys.read->updates()});
-  if (keys.write->updates() < keys.read->updates()) keys.write->update(t_.engine);
+  if (keys.write->updates() < keys.read->updates()) {
+    keys.write->update(t_.engine);
+    const peer_updates::verdict judged = peer_updates_.on_update(a.now_ns, recovery_.pto_ns());
+    if (judged != peer_updates::verdict::fine) t_.events.add(event::key_updates_hasty);
+    if (judged == peer_updates::verdict::fault)
+      close_transport(wire::transport_error::key_update_error, "keys are updated too often", a.now_ns);
+  } else {
+    peer_updates_.on_answer();
+  }
   const std::uint64_t wait_ns = 3 * recovery_.pto_ns();
   previous_keys_until_ns_ = recovery::later(a.now_ns, wait_ns);
   key_update_after_ns_ = previous_keys_until_ns_;
@@ -464,7 +472,6 @@ bool connection::fault(arrival& a, wire::transport_error code, const char* why) 
 }
 
 bool connection::is_stateless_reset(base::byte_view datagram) const noexcept {
-  if (is_server_) return false;  // clients give no tokens
   const path::remote_cids::tokens tokens = remote_cids_.tokens_in_use();
   return wire::find_stateless_reset(datagram, tokens.view()).has_value();
 }

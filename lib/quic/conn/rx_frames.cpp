@@ -90,8 +90,16 @@ bool connection::on_reset_stream(arrival& a, const wire::reset_stream_frame& f) 
     t_.events.add(event::streams_reset);
     s->readable = true;
     queue_event(*s);
+    return may_reset(a);
   }
   return true;
+}
+
+// Opening and resetting costs a peer nothing and us a handler's start: CVE-2023-44487.
+bool connection::may_reset(arrival& a) noexcept {
+  if (resets_.take(t_.settings.resets, a.now_ns)) return true;
+  t_.events.add(event::resets_too_many);
+  return fault(a, transport_error::protocol_violation, "too many streams reset");
 }
 
 bool connection::on_stop_sending(arrival& a, const wire::stop_sending_frame& f) noexcept {
@@ -104,7 +112,7 @@ bool connection::on_stop_sending(arrival& a, const wire::stop_sending_frame& f) 
   s->stopped_by_peer = f.error_code;
   reset(*s, f.error_code);  // RFC 9000 3.5
   queue_event(*s);
-  return true;
+  return may_reset(a);
 }
 
 bool connection::on_max_data(const wire::max_data_frame& f) noexcept {
@@ -128,6 +136,7 @@ bool connection::on_max_streams(const wire::max_streams_frame& f) noexcept {
   if (ours.on_limit(f.maximum)) {
     pending_ &= ~std::uint32_t{f.unidirectional ? pending_streams_blocked_uni : pending_streams_blocked_bidi};
     streams_available_ = true;
+    if (early_refused_) release_withheld();
   }
   return true;
 }
@@ -222,10 +231,11 @@ void connection::on_token_acked(packet_space space, const recovery::sent_token& 
       remote_cids_.on_retire_acked(token.value);
       return;
     case token_kind::mtu_probe:
-      mtu_changed_ |= mtu_.on_probe_acked(static_cast<std::uint32_t>(token.value), now_ns_);
+      if (token.flags == mtu_.epoch())
+        mtu_changed_ |= mtu_.on_probe_acked(static_cast<std::uint32_t>(token.value), now_ns_);
       return;
     case token_kind::size_note:
-      mtu_.on_acked(token.slot, token.value);
+      if (token.flags == mtu_.epoch()) mtu_.on_acked(token.slot, token.value);
       return;
     default:
       return;
@@ -269,10 +279,10 @@ void connection::on_token_lost(packet_space, const recovery::sent_token& token) 
       remote_cids_.on_retire_lost(token.value);
       return;
     case token_kind::mtu_probe:
-      mtu_.on_probe_lost(static_cast<std::uint32_t>(token.value), now_ns_);
+      if (token.flags == mtu_.epoch()) mtu_.on_probe_lost(static_cast<std::uint32_t>(token.value), now_ns_);
       return;
     case token_kind::size_note:
-      mtu_changed_ |= mtu_.on_lost(token.slot, token.value, now_ns_);
+      if (token.flags == mtu_.epoch()) mtu_changed_ |= mtu_.on_lost(token.slot, token.value, now_ns_);
       return;
     case token_kind::datagram:
       return;  // RFC 9221 5.2: not repeated

@@ -10,6 +10,7 @@
 #include <array>
 #include <span>
 
+#include "quic/conn/event_budget.hpp"
 #include "quic/recovery/congestion.hpp"
 #include "quic/recovery/types.hpp"
 #include "quic/wire/version.hpp"
@@ -24,6 +25,8 @@ struct transport_settings {
   std::uint64_t stream_window_most = 16u << 20;
   std::uint64_t streams_bidi = 128;  // that a peer may have open at a time
   std::uint64_t streams_uni = 16;
+  std::uint8_t most_cids = 4;     // connection IDs that a peer has of us at a time: at most 4 (RFC 9000 5.1.1)
+  event_rate resets{1000, 2000};  // RESET_STREAM and STOP_SENDING of a peer: beyond, the connection is closed
 
   // --- life ---
   std::uint64_t idle_timeout_ns = 30 * recovery::second;       // RFC 9000 10.1; 0: never

@@ -85,6 +85,7 @@ class stream_store {
 
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_; }
+  [[nodiscard]] bool has_room() const noexcept { return open_ < capacity_; }
 };
 
 }  // namespace millrace::quic::conn

@@ -114,11 +114,11 @@ void connection::remove_stream(live_stream& s) noexcept {
 }
 
 bool connection::has_data(const live_stream& s) const noexcept {
-  return s.has_send && !s.send.next_chunk(1, send_credit_.available()).is_nothing();
+  return s.has_send && !s.withheld && !s.send.next_chunk(1, send_credit_.available()).is_nothing();
 }
 
 void connection::queue_data(live_stream& s) noexcept {
-  if (s.in_data_queue || !s.has_send) return;
+  if (s.in_data_queue || !s.has_send || s.withheld) return;
   s.in_data_queue = true;
   if (s.send.has_lost())
     data_queue_.push_front(s);
@@ -126,7 +126,7 @@ void connection::queue_data(live_stream& s) noexcept {
     data_queue_.push_back(s);
 }
 void connection::queue_control(live_stream& s) noexcept {
-  if (s.in_control_queue) return;
+  if (s.in_control_queue || s.withheld) return;
   s.in_control_queue = true;
   control_queue_.push_back(s);
 }
@@ -194,6 +194,7 @@ live_stream* connection::open(direction kind, std::uint64_t now_ns) noexcept {
   live_stream* s = add_stream(stream_id(our_side(), kind, count.opened()), false);
   if (s == nullptr) {
     t_.events.add(event::streams_refused);
+    open_again_ns_ = recovery::later(now_ns, open_wait_ns);
     return nullptr;
   }
   static_cast<void>(count.open());

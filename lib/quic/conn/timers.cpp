@@ -28,7 +28,7 @@ std::uint64_t connection::deadline_ns(std::uint64_t now_ns) const noexcept {
     if (!is_server_ && confirmed_ && t_.settings.keep_tickets_ns != 0)
       at = std::min(at, recovery::later(established_ns_, t_.settings.keep_tickets_ns));
   }
-  at = std::min(at, previous_keys_until_ns_);
+  at = std::min({at, previous_keys_until_ns_, open_again_ns_});
   build_at(mtu_.deadline_ns());
   for (const path_state& p : paths_) {
     build_at(p.challenge.deadline_ns());
@@ -72,6 +72,10 @@ void connection::on_time(std::uint64_t now_ns) noexcept {
     if (traffic_keys* const keys = keys_.if_awake()) keys->read->discard_previous();
   }
   if (idle_.keep_alive_ns() <= now_ns) pending_ |= pending_ping;
+  if (open_again_ns_ <= now_ns) {  // open() had no memory
+    streams_available_ |= t_.streams.has_room();
+    open_again_ns_ = streams_available_ ? never_ns : recovery::later(now_ns, open_wait_ns);
+  }
   check_paths(now_ns);
 }
 

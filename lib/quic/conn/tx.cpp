@@ -174,6 +174,9 @@ std::size_t connection::build_packet(draft_plan& plan) noexcept {
       write_stream_control(plan, draft);
       write_datagrams(draft);
       write_streams(draft);
+      // That streams are blocked is found out there.
+      if (!plan.is_early) write_pending(plan, draft);
+      write_stream_control(plan, draft);
     }
     if (probes != 0 && !draft.is_eliciting()) repeat_or_ping(plan, draft);
   }
@@ -269,8 +272,10 @@ std::size_t connection::finish_packet(draft_plan& plan, const packet_header_plan
   }
   // RFC 8899 4.3: whether large packets still arrive; one in four tells enough.
   if (confirmed_ && draft.is_eliciting() && !plan.is_mtu_probe && request.size > path::base_mtu && number % 4 == 0)
-    draft.remember(
-        {.kind = static_cast<std::uint8_t>(token_kind::size_note), .slot = request.size, .value = plan.now_ns});
+    draft.remember({.kind = static_cast<std::uint8_t>(token_kind::size_note),
+                    .flags = mtu_.epoch(),
+                    .slot = request.size,
+                    .value = plan.now_ns});
   note_sent(plan, draft, number, request.size);
   return request.size;
 }
@@ -294,6 +299,8 @@ void connection::note_sent(draft_plan& plan, const packet_draft& draft, std::uin
       (plan.space == packet_space::initial ? handshake_->initial_numbers : handshake_->handshake_numbers)
           .acks.on_sent(draft.is_eliciting());
   }
+  if (plan.space == packet_space::application && !plan.is_early && (draft.has_ack() || keys_.updates() == 0))
+    peer_updates_.on_ack_sent();
   if (!draft.is_eliciting() && !draft.has_padding()) {
     recovery_.on_sent_unkept(plan.space, number);
     return;
@@ -341,7 +348,7 @@ std::size_t connection::build_path_probe(base::byte_span room, std::uint64_t now
 
 // RFC 9000 14.4, RFC 8899: PING and PADDING, as large as is to be found out.
 std::size_t connection::build_mtu_probe(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept {
-  if (!confirmed_ || recovery_.is_window_full()) return 0;
+  if (!confirmed_ || recovery_.is_window_full() || !give_cid(active_path())) return 0;
   const std::uint32_t wanted = mtu_.probe_size(now_ns);
   if (wanted == 0 || wanted > room.size() || active_path().amount.budget_bytes() < wanted ||
       !recovery_.reserve(packet_space::application, 1) || !has_keys_ready(now_ns))
@@ -352,7 +359,8 @@ std::size_t connection::build_mtu_probe(base::byte_span room, std::uint64_t now_
   if (!plan_header(plan, h)) return 0;
   packet_draft draft(plan.out.subspan(h.size, wanted - h.size - crypto::aead_tag_size), 1);
   static_cast<void>(
-      draft.add(wire::ping_frame{}, {.kind = static_cast<std::uint8_t>(token_kind::mtu_probe), .value = wanted}));
+      draft.add(wire::ping_frame{},
+                {.kind = static_cast<std::uint8_t>(token_kind::mtu_probe), .flags = mtu_.epoch(), .value = wanted}));
   draft.pad_to(wanted - h.size - crypto::aead_tag_size);
   const std::size_t size = finish_packet(plan, h, draft);
   if (size == 0) return 0;

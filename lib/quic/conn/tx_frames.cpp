@@ -109,7 +109,7 @@ void connection::write_cids(packet_draft& draft) noexcept {
 
 void connection::write_stream_control(const draft_plan& plan, packet_draft& draft) noexcept {
   while (live_stream* s = control_queue_.front()) {
-    if (!write_control_of(plan, draft, *s)) return;
+    if (!s->withheld && !write_control_of(plan, draft, *s)) return;
     control_queue_.pop_front();
     s->in_control_queue = false;
   }
@@ -155,10 +155,10 @@ void connection::write_streams(packet_draft& draft) noexcept {
     if (!has_data(s)) {
       data_queue_.pop_front();
       s.in_data_queue = false;
-      if (s.send.is_blocked() && s.send.credit().should_say_blocked()) {
+      if (!s.withheld && s.send.is_blocked() && s.send.credit().should_say_blocked()) {
         s.blocked_due = true;
         queue_control(s);
-      } else if (!s.send.is_blocked() && s.send.written() > s.send.sent() && !s.send.is_reset()) {
+      } else if (!s.withheld && !s.send.is_blocked() && s.send.written() > s.send.sent() && !s.send.is_reset()) {
         // The connection's credit is what is missing: it waits on.
         if (send_credit_.should_say_blocked()) {
           send_credit_.on_blocked_sent();

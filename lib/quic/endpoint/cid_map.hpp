@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/hash_index.hpp"
+#include "crypto/constant_time.hpp"
 #include "crypto/siphash.hpp"
 #include "mem/region.hpp"
 #include "quic/path/connection_id.hpp"
@@ -63,13 +64,13 @@ class cid_table {
   }
   void remove(std::uint32_t hash, const Key& key) noexcept {
     if (capacity_ == 0) return;
-    const std::uint32_t n = index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; });
-    if (n == base::no_record) return;
-    index_.erase(hash, n);
-    entries_[n].value = nullptr;
-    entries_[n].next_free = free_;
-    free_ = n;
-    --used_;
+    free(hash, index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; }));
+  }
+  // Of several entries with the same key, the one with this value.
+  void remove(std::uint32_t hash, const Key& key, const void* value) noexcept {
+    if (capacity_ == 0) return;
+    free(hash,
+         index_.find(hash, [&](std::uint32_t i) { return entries_[i].value == value && entries_[i].key == key; }));
   }
   // Each value, once an entry. `call` changes nothing in the table.
   template <class Call>
@@ -79,11 +80,30 @@ class cid_table {
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return used_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+
+ private:
+  void free(std::uint32_t hash, std::uint32_t n) noexcept {
+    if (n == base::no_record) return;
+    index_.erase(hash, n);
+    entries_[n].value = nullptr;
+    entries_[n].next_free = free_;
+    free_ = n;
+    --used_;
+  }
+};
+
+// A peer's stateless reset token, compared in a time that does not depend on how much of it is right (RFC 9000 10.3.1).
+struct reset_token {
+  wire::stateless_reset_token_value bytes{};
+  friend bool operator==(const reset_token& a, const reset_token& b) noexcept {
+    return crypto::equal_secret(a.bytes, b.bytes);
+  }
 };
 
 class cid_map {
   cid_table<std::uint64_t> ours_;
   cid_table<path::connection_id> strange_;
+  cid_table<reset_token> tokens_;
   crypto::siphash_key key_;
 
   [[nodiscard]] static std::uint64_t word(base::byte_view eight) noexcept {
@@ -99,9 +119,16 @@ class cid_map {
   }
 
  public:
+  // Of peers' tokens, for the paths in use: a connection has one path nearly always. What finds no place is not
+  // recognised, and its connection falls silent instead.
+  static constexpr std::uint32_t tokens_each = 2;
+
   cid_map(std::uint32_t connections, std::uint32_t ids_each, const crypto::siphash_key& key,
           int socket = mem::any_socket) noexcept
-      : ours_(connections * ids_each, socket), strange_(connections, socket), key_(key) {}
+      : ours_(connections * ids_each, socket),
+        strange_(connections, socket),
+        tokens_(connections * tokens_each, socket),
+        key_(key) {}
 
   // Of one of ours, with its slots in an index that is half full.
   static constexpr std::size_t bytes_each = cid_table<std::uint64_t>::entry_bytes + 2 * sizeof(base::hash_index::slot);
@@ -127,14 +154,30 @@ class cid_map {
   }
   void remove_strange(const path::connection_id& cid) noexcept { strange_.remove(seeded(cid.view()), cid); }
 
+  // Stateless reset tokens that peers have given; hashed with the key, so that the time of a look-up says nothing.
+  [[nodiscard]] void* find_token(base::byte_view sixteen) const noexcept {
+    reset_token t;
+    std::copy_n(sixteen.begin(), t.bytes.size(), t.bytes.begin());
+    return tokens_.find(seeded(t.bytes), t);
+  }
+  [[nodiscard]] bool add_token(const wire::stateless_reset_token_value& token, void* connection) noexcept {
+    return tokens_.add(seeded(token), {token}, connection);
+  }
+  void remove_token(const wire::stateless_reset_token_value& token, const void* connection) noexcept {
+    tokens_.remove(seeded(token), {token}, connection);
+  }
+
   template <class Call>
   void for_each_ours(Call&& call) const noexcept {
     ours_.for_each(call);
   }
 
-  [[nodiscard]] bool is_made() const noexcept { return ours_.capacity() != 0 && strange_.capacity() != 0; }
+  [[nodiscard]] bool is_made() const noexcept {
+    return ours_.capacity() != 0 && strange_.capacity() != 0 && tokens_.capacity() != 0;
+  }
   [[nodiscard]] std::uint32_t ours() const noexcept { return ours_.size(); }
   [[nodiscard]] std::uint32_t strange() const noexcept { return strange_.size(); }
+  [[nodiscard]] std::uint32_t tokens() const noexcept { return tokens_.size(); }
 };
 
 }  // namespace millrace::quic::endpoint

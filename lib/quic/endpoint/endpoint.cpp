@@ -24,7 +24,7 @@ std::size_t memory_bytes(const endpoint_settings& s) noexcept {
   constexpr std::size_t a_slot = 80;  // a pool's own share, rounding
   const std::size_t connections = s.connections;
   return connections * (sizeof(conn::connection) + 128 + 2 * a_slot + sizeof(base::timer_node) +
-                        (ids_each + 1) * (64 + 4 * sizeof(base::hash_index::slot))) +
+                        (ids_each + 1 + cid_map::tokens_each) * (64 + 4 * sizeof(base::hash_index::slot))) +
          key_blocks(s) * sizeof(conn::traffic_keys) + s.handshakes * (sizeof(conn::handshake_state) + a_slot) +
          s.streams * (sizeof(conn::live_stream) + 64 + 4 * sizeof(base::hash_index::slot) + 8) +
          s.sent_blocks * sizeof(recovery::sent_block) + s.pieces * (sizeof(stream::piece) + a_slot / 2) +
@@ -93,14 +93,11 @@ quic_endpoint::~quic_endpoint() {
   if (parts_ == nullptr) return;
   // Whatever is still open: found through its own IDs.
   close_all(0, now_ns_);
-  for (conn::connection* c = first_ready_; c != nullptr;) {
-    held& h = *static_cast<held*>(c->holder);
-    c = c->next_ready;
+  while (first_ready_ != nullptr) {
+    held& h = *static_cast<held*>(first_ready_->holder);
     h.connection.tell(now_ns_);
-    h.connection.is_ready = false;
     end(h);
   }
-  first_ready_ = last_ready_ = nullptr;
 }
 
 void quic_endpoint::trace_to(conn::trace_queue* queue) noexcept { parts_->shared.trace = queue; }
@@ -125,7 +122,8 @@ const conn::transport& quic_endpoint::shared() const noexcept { return parts_->s
 
 bool quic_endpoint::is_whole() noexcept {
   return parts_->connections.is_whole() && parts_->handshakes.is_whole() && parts_->keys.is_whole() &&
-         parts_->piece_pool.is_whole() && parts_->streams.open_streams() == 0 && parts_->sent.lent() == 0;
+         parts_->piece_pool.is_whole() && parts_->streams.open_streams() == 0 && parts_->sent.lent() == 0 &&
+         parts_->cids.tokens() == 0;
 }
 
 conn::connection_host::new_cid quic_endpoint::make_cid() noexcept {
@@ -184,6 +182,7 @@ conn::connection* quic_endpoint::connect(const client_request& request, std::uin
   start.session = request.session;
   start.token = request.token;
   start.early_data = request.early_data;
+  start.negotiated = request.negotiated;
   start.protocol = request.protocol;
   start.now_ns = now_ns;
   held* h = parts_->connections.get(parts_->shared, static_cast<conn::connection_host&>(*this), start, request.context);
@@ -208,6 +207,8 @@ void quic_endpoint::after(held& h) noexcept {
     end(h);
     return;
   }
+  if (h.connection.remote_cids().changes() != h.cid_changes) [[unlikely]]
+    follow_tokens(h);
   enqueue(h.connection);
   set_timer(h);
 }
@@ -215,6 +216,7 @@ void quic_endpoint::after(held& h) noexcept {
 void quic_endpoint::enqueue(conn::connection& c) noexcept {
   if (std::exchange(c.is_ready, true)) return;
   c.next_ready = nullptr;
+  c.previous_ready = last_ready_;
   (first_ready_ == nullptr ? first_ready_ : last_ready_->next_ready) = &c;
   last_ready_ = &c;
 }
@@ -232,18 +234,18 @@ void quic_endpoint::end(held& h) noexcept {
   for (const path::issued_cid& id : h.connection.local_cids().serving()) parts_->cids.remove_ours(id.cid.view());
   if (!h.strange.empty()) parts_->cids.remove_strange(h.strange);
   h.strange = {};
+  for (const auto& token : h.tokens) parts_->cids.remove_token(token, &h);
+  h.tokens.clear();
   h.connection.release();
   static_cast<void>(parts_->timers.cancel(h.timer));
-  if (h.connection.is_ready) {  // out of the queue
-    conn::connection* before = nullptr;
-    for (conn::connection* c = first_ready_; c != nullptr; before = c, c = c->next_ready) {
-      if (c != &h.connection) continue;
-      (before == nullptr ? first_ready_ : before->next_ready) = c->next_ready;
-      if (last_ready_ == c) last_ready_ = before;
-      break;
-    }
-  }
+  if (h.connection.is_ready) dequeue(h.connection);
   parts_->connections.give(&h);
+}
+
+void quic_endpoint::dequeue(conn::connection& c) noexcept {
+  c.is_ready = false;
+  (c.previous_ready == nullptr ? first_ready_ : c.previous_ready->next_ready) = c.next_ready;
+  (c.next_ready == nullptr ? last_ready_ : c.next_ready->previous_ready) = c.previous_ready;
 }
 
 std::uint64_t quic_endpoint::due_ns() const noexcept {
@@ -299,9 +301,7 @@ std::size_t quic_endpoint::poll(base::byte_span room, std::uint64_t now_ns, conn
       return size;
     }
     turn_left_ = settings_.most_per_turn;
-    first_ready_ = c.next_ready;
-    if (first_ready_ == nullptr) last_ready_ = nullptr;
-    c.is_ready = false;
+    dequeue(c);
     held& h = *static_cast<held*>(c.holder);
     if (size != 0) {
       enqueue(c);

@@ -33,6 +33,8 @@ struct client_request {
   base::byte_view session{};
   base::byte_view token{};
   bool early_data = true;
+  bool negotiated = false;  // `version` is what connection_end::code said of a connection that ended in
+                            // end_reason::version_negotiation (RFC 9368 4: what the server lists is checked then)
   conn::application* protocol = nullptr;
   std::shared_ptr<const tls::client_context> context;
 };
@@ -161,7 +163,10 @@ class quic_endpoint final : public conn::connection_host {
   void end(held& h) noexcept;
   void set_timer(held& h) noexcept;
   void rest_keys() noexcept;
+  void follow_tokens(held& h) noexcept;
+  [[nodiscard]] held* find_reset(const conn::datagram_in& d) noexcept;
   void enqueue(conn::connection& c) noexcept;
+  void dequeue(conn::connection& c) noexcept;
   // stateless.cpp
   [[nodiscard]] reply* add_reply(const conn::datagram_in& to) noexcept;
   void reply_versions(const conn::datagram_in& d, const wire::packet_header& header) noexcept;

@@ -12,6 +12,8 @@ struct quic_endpoint::held {
   base::timer_handle timer;
   std::uint64_t timer_ns = UINT64_MAX;  // when it fires
   path::connection_id strange;          // the client's destination under which it stands in the table, if any
+  base::fixed_vector<wire::stateless_reset_token_value, path::max_paths> tokens;  // of the peer, in the table
+  std::uint16_t cid_changes = 0;                                                  // what `tokens` follow
   bool is_half_open = false;
 
   template <class Start, class Context>

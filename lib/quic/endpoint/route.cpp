@@ -65,8 +65,10 @@ quic_endpoint::held* quic_endpoint::find(datagram_in& d, wire::packet_header& he
   if ((d.bytes[0] & long_bit) == 0) {
     if (d.bytes.size() < wire::min_short_packet_size) return nullptr;
     void* found = parts_->cids.find_ours(base::byte_view(d.bytes).subspan(1, path::local_cid_size));
-    if (found == nullptr) reply_reset(d);
-    return static_cast<held*>(found);
+    if (found != nullptr) return static_cast<held*>(found);
+    held* ended = find_reset(d);
+    if (ended == nullptr) reply_reset(d);
+    return ended;
   }
   is_long = true;
   const base::parse_status status = wire::parse_packet(d.bytes, header);
@@ -75,6 +77,25 @@ quic_endpoint::held* quic_endpoint::find(datagram_in& d, wire::packet_header& he
   if (found == nullptr) found = parts_->cids.find_strange(header.dcid);
   is_strange = found == nullptr && static_cast<bool>(status);
   return static_cast<held*>(found);
+}
+
+// RFC 9000 10.3.1: no ID of ours in front, a peer's token at the end, and it comes from that peer's address.
+quic_endpoint::held* quic_endpoint::find_reset(const datagram_in& d) noexcept {
+  if (d.bytes.size() < wire::min_stateless_reset_size) return nullptr;
+  held* h =
+      static_cast<held*>(parts_->cids.find_token(base::byte_view(d.bytes).last(wire::stateless_reset_token_size)));
+  if (h == nullptr || !h->connection.paths().find(d.address)) return nullptr;
+  h->connection.on_stateless_reset(now_ns_);
+  return h;
+}
+
+// The connection's IDs of the peer have changed: only tokens of those in use are known (RFC 9000 10.3.1).
+void quic_endpoint::follow_tokens(held& h) noexcept {
+  for (const auto& token : h.tokens) parts_->cids.remove_token(token, &h);
+  h.tokens.clear();
+  h.cid_changes = h.connection.remote_cids().changes();
+  for (const auto& token : h.connection.remote_cids().tokens_in_use())
+    if (!h.tokens.full() && parts_->cids.add_token(token, &h)) static_cast<void>(h.tokens.push_back(token));
 }
 
 quic_endpoint::held* quic_endpoint::on_stranger(datagram_in& d, const wire::packet_header& header) noexcept {

@@ -49,6 +49,7 @@ void mtu_search::start(std::uint64_t peer_max_udp_payload) noexcept {
 
 // RFC 9000 9.4, 14.3: what another path carries is not known.
 void mtu_search::restart() noexcept {
+  ++epoch_;
   mtu_ = base_mtu;
   forget_suspicion();
   if (state_ != mtu_state::disabled) search(ceiling_);

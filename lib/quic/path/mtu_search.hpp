@@ -58,6 +58,7 @@ class mtu_search {
   std::uint32_t lost_probes_ = 0;  // of the size tried
   std::uint32_t rounds_ = 0;       // suspicious ones
   mtu_state state_ = mtu_state::disabled;
+  std::uint8_t epoch_ = 0;
 
  public:
   explicit mtu_search(const mtu_limits& limits = {}) noexcept;
@@ -68,6 +69,9 @@ class mtu_search {
   void restart() noexcept;
 
   [[nodiscard]] std::uint32_t mtu() const noexcept { return mtu_; }
+  // Another one after each restart(). What was sent in an earlier one went by another path, and its fate says nothing
+  // of this one: the caller keeps it with each packet, and reports those of this epoch alone.
+  [[nodiscard]] std::uint8_t epoch() const noexcept { return epoch_; }
 
   // The datagram to probe with; 0: none is due.
   [[nodiscard]] std::uint32_t probe_size(std::uint64_t now_ns) noexcept;

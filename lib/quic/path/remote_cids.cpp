@@ -68,6 +68,7 @@ void remote_cids::set_reset_token(base::byte_view token) noexcept {
   remote_cid* first = find_mutable(0);
   if (first == nullptr || token.size() != wire::stateless_reset_token_size) return;
   first->token = token_of(token);
+  ++changes_;
   first->has_token = true;
 }
 
@@ -131,6 +132,7 @@ void remote_cids::queue_retirement(std::uint64_t sequence) noexcept {
 
 void remote_cids::retire(std::size_t at) noexcept {
   queue_retirement(known_[at].sequence);
+  ++changes_;
   known_.erase(at);
 }
 
@@ -187,6 +189,7 @@ std::optional<std::uint64_t> remote_cids::take() noexcept {
     return std::nullopt;
   }
   ++best->uses;
+  ++changes_;
   return best->sequence;
 }
 

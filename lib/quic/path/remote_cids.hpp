@@ -70,6 +70,7 @@ class remote_cids {
   phase phase_ = phase::known;
   bool zero_length_ = false;  // the peer has no IDs
   bool overflowed_ = false;   // more retirements than the limit
+  std::uint16_t changes_ = 0;
 
  public:
   // A client: `random`, 8 to 20 bytes that nobody can guess (RFC 9000 7.2), is number 0 until the server's is known.
@@ -116,6 +117,8 @@ class remote_cids {
   // RFC 9000 10.3.1: tokens of IDs that are in use, and no other; for wire::find_stateless_reset().
   using tokens = base::fixed_vector<wire::stateless_reset_token_value, max_remote_cids>;
   [[nodiscard]] tokens tokens_in_use() const noexcept;
+  // Another number whenever they may have changed.
+  [[nodiscard]] std::uint16_t changes() const noexcept { return changes_; }
 
   [[nodiscard]] const connection_id& original() const noexcept { return original_; }  // a client's first destination
   [[nodiscard]] const remote_cid_counters& counters() const noexcept { return counters_; }

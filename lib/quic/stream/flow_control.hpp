@@ -120,6 +120,8 @@ class stream_count {
     return true;
   }
 
+  void start_over() noexcept { limit_ = 0; }  // what was granted is void (RFC 9001 4.6.2); what was opened stays
+
   [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
   [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
 

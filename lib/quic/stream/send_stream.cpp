@@ -84,6 +84,18 @@ void basic_send_stream<AckedParts, LostParts>::on_lost(std::uint64_t offset, std
   if (at < end) lost_.add_covering({at, end});
 }
 
+template <std::size_t AckedParts, std::size_t LostParts>
+void basic_send_stream<AckedParts, LostParts>::start_over() noexcept {
+  credit_ = send_credit(0);
+  sent_ = acked_ = 0;
+  acked_parts_.clear();
+  lost_.clear();
+  fin_acked_ = false;
+  fin_due_ = finished_ && !is_reset();
+  reset_due_ = is_reset();
+  if (!is_reset()) state_ = send_state::ready;
+}
+
 template class basic_send_stream<16, 8>;
 template class basic_send_stream<2, 2>;
 

@@ -68,6 +68,9 @@ class basic_send_stream {
   // A STREAM frame was acknowledged. True when acked() rose or the stream is done.
   bool on_acked(std::uint64_t offset, std::uint64_t size, bool fin) noexcept;
   void on_lost(std::uint64_t offset, std::uint64_t size, bool fin) noexcept;
+  // RFC 9001 4.6.2: the peer has thrown away all that was sent, and what it allowed: from offset 0 again, without
+  // credit.
+  void start_over() noexcept;
 
   // RESET_STREAM is to be sent, with reset_code() and final size sent().
   [[nodiscard]] bool reset_due() const noexcept { return reset_due_; }

@@ -262,6 +262,7 @@ TEST(quic_sim_handshake, learns_which_versions_a_server_speaks) {
   EXPECT_EQ(p.at_server(event::version_negotiations), 1u);
   EXPECT_EQ(p.at_server(event::accepted), 0u);
   p.client_app.closed = false;
+  p.negotiated = true;
   ASSERT_NE(p.connect(false, static_cast<quic::wire::version_number>(p.client_app.end.code)), nullptr);
   EXPECT_TRUE(p.net.run([&] { return p.client_app.all_done(); }));
 }

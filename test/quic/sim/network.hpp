@@ -134,6 +134,12 @@ class network {
     server.reset();
     server = std::make_unique<node>(server_settings_, server_keys_, 20'000, now_ns);
   }
+  // The same, with other settings: those in `smaller`.
+  quic::endpoint::endpoint_settings smaller;
+  void shrink_server() {
+    server_settings_ = smaller;
+    forget_server();
+  }
   ~network() {
     for (node* n : {client.get(), server.get()}) {
       n->endpoint->close_all(0, now_ns);

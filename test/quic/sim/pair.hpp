@@ -51,6 +51,7 @@ class sim_pair {
   std::shared_ptr<const tls::client_context> client_tls;
   network net;
   std::string server_name = "example.test";
+  bool negotiated = false;  // the next connection is a second attempt, with the version that the first one learnt
   quic::conn::connection* connection = nullptr;  // the client's newest; dangles once it has ended
 
   explicit sim_pair(const sim_options& o = {}) : net(o.client, o.server, o.seed) {
@@ -78,6 +79,7 @@ class sim_pair {
     quic::endpoint::client_request r;
     r.address = net.client_path();
     r.version = v;
+    r.negotiated = negotiated;
     r.server_name = server_name;
     r.protocol = &client_app;
     r.context = client_tls;

@@ -1,0 +1,151 @@
+// Paths that change under a connection: rebinding, migration, IPv6, jumbo datagrams.
+#include <set>
+
+#include "quic/sim/pair.hpp"
+
+namespace millrace::test {
+
+namespace {
+
+using quic::conn::event;
+
+std::uint64_t received(const sim_pair& p) {
+  return p.client_app.streams.empty() ? 0 : p.client_app.streams.begin()->second->got;
+}
+
+// A transfer under way.
+bool begin(sim_pair& p, std::uint64_t size = 5'000'000) {
+  p.net.up.bytes_per_second = p.net.down.bytes_per_second = 1'250'000;
+  p.client_app.to_ask = {size};
+  return p.connect() != nullptr && p.net.run([&] { return received(p) > 300'000; });
+}
+
+bool finish(sim_pair& p) {
+  return p.net.run([&] { return p.client_app.all_done() || p.client_app.closed; }) && p.client_app.all_done();
+}
+
+base::endpoint v6_address(std::uint8_t host, std::uint16_t port) {
+  std::uint8_t octets[16] = {0xfd, 1};
+  octets[15] = host;
+  return {base::ip_address::v6(octets), port};
+}
+
+}  // namespace
+
+TEST(quic_paths, go_on_when_a_nat_changes_the_port_again_and_again) {
+  sim_pair p;
+  ASSERT_TRUE(begin(p));
+  for (std::uint16_t i = 1; i <= 3; ++i) {
+    p.net.client_outside.port = static_cast<std::uint16_t>(50'000 + i);
+    p.net.wait(1 * second);
+  }
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.server_app.last->paths().counters().rebindings, 3u);
+  EXPECT_EQ(p.server_app.last->address().remote, p.net.client_outside);
+}
+
+TEST(quic_paths, go_on_when_a_nat_changes_the_address_again_and_again) {
+  sim_pair p;
+  ASSERT_TRUE(begin(p));
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    p.net.client_outside = sim_address(static_cast<std::uint8_t>(20 + i), 40'000);
+    p.net.wait(1 * second);
+  }
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.server_app.last->paths().counters().changes, 3u);
+  EXPECT_EQ(p.at_server(event::migrations), 3u);
+}
+
+TEST(quic_paths, share_an_id_behind_a_nat_when_the_client_gives_no_other) {
+  sim_options o;
+  o.client.transport.most_cids = 1;
+  sim_pair p(o);
+  ASSERT_TRUE(begin(p));
+  p.net.client_outside.port = 50'001;
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.server_app.last->address().remote, p.net.client_outside);
+}
+
+// RFC 9000 9.5: whoever watches both networks must not be able to tell.
+TEST(quic_paths, never_share_an_id_between_two_hosts) {
+  sim_options o;
+  o.client.transport.most_cids = 1;
+  sim_pair p(o);
+  ASSERT_TRUE(begin(p));
+  p.net.client_outside = sim_address(23, 40'000);
+  unsigned there = 0;
+  p.net.passing = [&](seen_datagram& d) {
+    there += d.from_client ? 0u : 1u;
+    return true;
+  };
+  p.net.wait(1 * second);
+  EXPECT_EQ(there, 0u) << "the only ID is the other path's";
+}
+
+TEST(quic_paths, follow_a_client_that_moves_and_comes_back) {
+  sim_pair p;
+  ASSERT_TRUE(begin(p));
+  p.net.other_client = sim_address(3, 41'000);
+  std::set<std::vector<std::uint8_t>> ids[2];  // by the client's address
+  p.net.passing = [&](seen_datagram& d) {
+    if ((d.bytes[0] & 0x80) != 0) return true;
+    const base::endpoint& client = d.from_client ? d.address.remote : d.address.local;
+    ids[client == p.net.other_client ? 1 : 0].insert({d.bytes.begin() + 1, d.bytes.begin() + 9});
+    return true;
+  };
+  ASSERT_TRUE(p.connection->migrate({p.net.other_client, p.net.server_address}, 0, p.net.now_ns));
+  p.net.client->endpoint->touch(*p.connection);
+  p.net.wait(1 * second);
+  EXPECT_EQ(p.server_app.last->address().remote, p.net.other_client);
+  ASSERT_TRUE(p.connection->migrate(p.net.client_path(), 0, p.net.now_ns));
+  p.net.client->endpoint->touch(*p.connection);
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.server_app.last->address().remote, p.net.client_outside);
+  EXPECT_FALSE(ids[1].empty());
+  for (const auto& id : ids[1]) EXPECT_FALSE(ids[0].contains(id)) << "one ID on two paths";
+}
+
+TEST(quic_paths, are_not_left_by_a_client_of_a_server_that_forbids_it) {
+  sim_options o;
+  o.server.transport.migration = false;
+  sim_pair p(o);
+  ASSERT_TRUE(begin(p));
+  p.net.other_client = sim_address(3, 41'000);
+  EXPECT_FALSE(p.connection->migrate({p.net.other_client, p.net.server_address}, 0, p.net.now_ns));
+  p.net.client_outside.port = 50'001;  // what a NAT does is not the client's doing
+  EXPECT_TRUE(finish(p));
+}
+
+TEST(quic_paths, may_be_of_ipv6) {
+  sim_pair p;
+  p.net.client_inside = p.net.client_outside = v6_address(2, 40'000);
+  p.net.server_address = v6_address(1, 443);
+  ASSERT_TRUE(begin(p));
+  p.net.client_outside = v6_address(7, 40'000);
+  EXPECT_TRUE(finish(p));
+}
+
+TEST(quic_paths, carry_jumbo_datagrams_when_all_of_it_does) {
+  for (const std::size_t most : {8972u, 4000u, 1452u, 1200u}) {
+    sim_options o;
+    o.client.transport.max_datagram_bytes = o.server.transport.max_datagram_bytes = 8972;
+    sim_pair p(o);
+    p.net.up.most_bytes = p.net.down.most_bytes = most;
+    EXPECT_TRUE(p.fetch({3'000'000})) << most;
+    p.net.wait(5 * second);
+    EXPECT_GT(p.server_app.last->mtu().mtu() + 64, most) << "the search ends near to what passes";
+    EXPECT_LE(p.server_app.last->mtu().mtu(), most);
+  }
+}
+
+TEST(quic_paths, carry_everything_with_very_different_delays) {
+  for (const bool slow_up : {true, false}) {
+    sim_pair p;
+    (slow_up ? p.net.up : p.net.down).delay_ns = 300 * ms;
+    (slow_up ? p.net.down : p.net.up).delay_ns = 1 * ms;
+    EXPECT_TRUE(p.fetch({2'000'000, 1, 500'000}));
+    EXPECT_FALSE(p.client_app.closed);
+  }
+}
+
+}  // namespace millrace::test
