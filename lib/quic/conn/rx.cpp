@@ -33,7 +33,10 @@ constexpr packet_space space_of(wire::packet_type type) noexcept {
   }
 }
 
-bool is_short(const datagram_in& d) noexcept { return !d.bytes.empty() && (d.bytes[0] & long_bit) == 0; }
+// One of those that are opened as a batch: without the fixed bit only where that was agreed on (RFC 9287).
+bool is_short(const datagram_in& d, bool grease) noexcept {
+  return !d.bytes.empty() && (d.bytes[0] & long_bit) == 0 && (grease || (d.bytes[0] & fixed_bit) != 0);
+}
 
 }  // namespace
 
@@ -87,7 +90,7 @@ unsigned connection::on_datagrams(std::span<datagram_in> burst, std::uint64_t no
   unsigned useless = 0;
   while (!burst.empty()) {
     std::size_t shorts = 0;
-    while (shorts < burst.size() && shorts < batch_pkts && is_short(burst[shorts])) ++shorts;
+    while (shorts < burst.size() && shorts < batch_pkts && is_short(burst[shorts], t_.settings.grease)) ++shorts;
     if (shorts != 0) {
       on_short_packets(burst.first(shorts), now_ns, drops, useless);
     } else {
@@ -107,7 +110,7 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
   if (const auto slot = migration_.find(d.address)) paths_[slot->index].amount.on_received(d.bytes.size());
   arrival a{.datagram = d, .now_ns = now_ns};
   base::byte_span rest = d.bytes;
-  bool useful = false;
+  bool useful = is_closing();
   for (unsigned packets = 0; !rest.empty(); ++packets) {
     if (packets == most_packets_in_datagram) {
       a.why = drop_reason::quic_junk;
@@ -122,7 +125,6 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
     rest = rest.subspan(size);
   }
   if (close_.phase() == close_phase::closing && close_.on_packet()) pending_ |= pending_close;
-  useful |= is_closing();
   if (!useful) {
     drops.add(a.why);
     trace_drop(a);
@@ -267,8 +269,9 @@ bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
       keys->read->open(t_.engine, packet, 1 + path::local_cid_size, numbers_.largest_opened, a.opened);
   if (code != protect::open_errc::ok) {
     count_refusal(code, a);
-    if (code == protect::open_errc::auth_failed && is_stateless_reset(a.datagram.bytes)) on_stateless_reset(a.now_ns);
-    return false;
+    if (code != protect::open_errc::auth_failed || !is_stateless_reset(a.datagram.bytes)) return false;
+    on_stateless_reset(a.now_ns);
+    return true;
   }
   a.payload = base::byte_view(packet).subspan(a.opened.header_size, a.opened.payload_size);
   return on_opened(a);
@@ -327,10 +330,10 @@ void connection::count_refusal(protect::open_errc code, arrival& a) noexcept {
       t_.events.add(event::auth_failed);
       return;
     case protect::open_errc::reserved_bits:  // RFC 9000 17.2: it is the peer's, and broken
-      close_transport(wire::transport_error::protocol_violation, "reserved bits are set", a.now_ns);
+      fault(a, wire::transport_error::protocol_violation, "reserved bits are set");
       return;
     case protect::open_errc::integrity_spent:  // RFC 9001 6.6
-      close_transport(wire::transport_error::aead_limit_reached, "too many packets that do not open", a.now_ns);
+      fault(a, wire::transport_error::aead_limit_reached, "too many packets that do not open");
       return;
     default:
       return;
