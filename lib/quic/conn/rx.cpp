@@ -59,7 +59,7 @@ struct connection::frame_handler : wire::frame_visitor {
   bool on(const wire::retire_connection_id_frame& f) noexcept { return self.on_retire_connection_id(a, f); }
   bool on(const wire::path_response_frame& f) noexcept { return self.on_path_response(a, f); }
   bool on(const wire::path_challenge_frame& f) noexcept {
-    self.paths_[a.slot.index].responses.on_challenge(f);
+    if (!self.paths_[a.slot.index].responses.on_challenge(f)) self.t_.events.add(event::path_challenges_dropped);
     return true;
   }
   bool on(const wire::connection_close_frame& f) noexcept { return self.on_connection_close(a, f); }
@@ -113,6 +113,7 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
   bool useful = is_closing();
   for (unsigned packets = 0; !rest.empty(); ++packets) {
     if (packets == most_packets_in_datagram) {
+      t_.events.add(event::packets_beyond);
       a.why = drop_reason::quic_junk;
       break;
     }
@@ -435,10 +436,8 @@ bool connection::judge_path(arrival& a) noexcept {
   const path::migration::decision d =
       migration_.on_packet({a.datagram.address, a.opened.packet_number,
                             walked.probing || a.space != packet_space::application, confirmed_, a.now_ns});
-  if (d.what == path::migration::step::drop) {
-    t_.events.add(event::migrations_refused);
-    return false;
-  }
+  if (d.what == path::migration::step::drop || d.refused) t_.events.add(event::migrations_refused);
+  if (d.what == path::migration::step::drop) return false;
   a.slot = d.slot;
   if (d.fresh) {
     if (d.has_evicted) drop_cid(paths_[d.evicted.index]);

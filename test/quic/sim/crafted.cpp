@@ -23,7 +23,9 @@ frames& frames::raw(base::byte_view more) {
   return *this;
 }
 
-frames& frames::numbers(std::initializer_list<std::uint64_t> values) {
+frames& frames::numbers(std::initializer_list<std::uint64_t> values) { return list(value_list(values)); }
+
+frames& frames::list(const value_list& values) {
   for (const std::uint64_t v : values) {
     std::array<std::uint8_t, 8> room;
     base::byte_writer out(room);
@@ -112,6 +114,7 @@ void hijack::observe(const seen_datagram& d) {
     if (header.type != packet_type::zero_rtt) whose.assign(header.scid.begin(), header.scid.end());
   }
   if (d.from_client == to_server()) return;
+  if (is_cut && on_heard) on_heard(d);
   if (is_cut) heard.push_back(d);
   read(d.bytes);
 }
@@ -235,6 +238,25 @@ void hijack::send(const frames& f, level at) {
 std::optional<std::uint64_t> hijack::code_after(const frames& f, level at) {
   send(f, at);
   return said.code;
+}
+
+bool hijack::has_keys(level at) {
+  quic::protect::packet_keys k;
+  return !(at == level::early && !to_server()) && (at != level::initial || !original.empty()) &&
+         keys(at, to_server(), 0, k);
+}
+
+void hijack::restart(victim against) {
+  against_ = against;
+  is_cut = false;
+  secrets_.clear();
+  original.clear();
+  client_id.clear();
+  server_id.clear();
+  heard.clear();
+  said = {};
+  next_.fill(10'000);
+  read_.fill(quic::wire::no_packet_number);
 }
 
 bool hijack::take_over() {

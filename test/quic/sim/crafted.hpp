@@ -36,6 +36,8 @@ class frames {
   frames& raw(base::byte_view more);
   // Type and fields of a frame, each in its shortest form.
   frames& numbers(std::initializer_list<std::uint64_t> values);
+  using value_list = std::vector<std::uint64_t>;
+  frames& list(const value_list& values);  // the same
   frames& bytes(std::initializer_list<std::uint8_t> values);
   frames& stream(std::uint64_t id, std::uint64_t offset, std::size_t size, bool fin = false);
   frames& crypto(std::uint64_t offset, std::size_t size);
@@ -63,11 +65,17 @@ struct answers : quic::wire::frame_visitor {
   std::uint64_t bytes = 0, largest_acked = 0, ack_ranges = 0;
   std::uint64_t max_data = 0, max_stream_data = 0, max_streams = 0;
   std::optional<std::uint64_t> code;  // of CONNECTION_CLOSE
+  byte_vector crypto;                 // of all levels, in the order it came
   using quic::wire::frame_visitor::on;
   bool on(const quic::wire::ack_frame& f) noexcept {
     ++acks;
     largest_acked = std::max(largest_acked, f.largest);
     ack_ranges = std::max(ack_ranges, f.range_count + 1);
+    return true;
+  }
+  bool on(const quic::wire::crypto_frame& f) noexcept {
+    if (f.offset != crypto.size()) return true;  // said again
+    crypto.insert(crypto.end(), f.data.begin(), f.data.end());
     return true;
   }
   bool on(const quic::wire::path_response_frame&) noexcept { return ++path_responses != 0; }
@@ -135,6 +143,7 @@ class hijack {
   bool is_cut = false;                         // the real peer is heard no more
   answers said;                                // by the victim, since is_cut
   std::vector<seen_datagram> heard;
+  std::function<void(const seen_datagram&)> on_heard;
   std::function<bool(const seen_datagram&)> passing;  // before is_cut; false: lost
 
   explicit hijack(victim against, const sim_options& o = {});
@@ -151,12 +160,15 @@ class hijack {
   // Where our packets seem to come from.
   [[nodiscard]] quic::path::path_address from(std::uint8_t host = 0, std::uint16_t port = 0) const;
 
+  // Ready for another connection of the same pair; the ones before are over.
+  void restart(victim against);
   // A whole handshake and all that follows by itself; then the real peer is cut off.
   bool take_over();
   void cut() {
     is_cut = true;
     said = {};
   }
+  [[nodiscard]] bool has_keys(level at);
   [[nodiscard]] byte_vector seal(const crafted_packet& p);
   // Datagrams in one burst; then the victim has its say, for `wait_ns`.
   void inject(std::vector<byte_vector> datagrams, std::optional<quic::path::path_address> address = {});
@@ -165,6 +177,7 @@ class hijack {
   void send(const frames& f, level at = level::one_rtt);
   // The same, with what comes of it; the code it closes with, none: it goes on.
   std::optional<std::uint64_t> code_after(const frames& f, level at = level::one_rtt);
+  [[nodiscard]] std::uint64_t largest_read() const noexcept { return read_[2]; }  // of the victim's 1-RTT packets
   std::uint64_t next_number(level at) { return next_[std::min<std::size_t>(static_cast<std::size_t>(at), 2)]; }
 };
 
