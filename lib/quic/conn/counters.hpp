@@ -37,7 +37,10 @@ namespace millrace::quic::conn {
   X(undecryptable, "packets of a level whose keys are not there (yet, or any more)")  \
   X(auth_failed, "packets that their keys do not open")                               \
   X(other_cid, "packets behind the first of a datagram for another connection")       \
+  X(packets_beyond, "datagrams of more packets than one a level")                     \
+  X(parameters_refused, "transport parameters that cannot be")                        \
   X(ack_of_unsent, "acknowledgements of packets that were never sent")                \
+  X(crypto_ignored, "CRYPTO frames that came when TLS was gone")                      \
   X(crypto_too_far, "CRYPTO data beyond its window or in too many pieces")            \
   X(stream_no_memory, "packets not taken in because no buffer was free for a stream") \
   X(streams_opened, "streams opened by peers")                                        \
@@ -52,6 +55,7 @@ namespace millrace::quic::conn {
   X(migrations, "peers that were followed to another address")                        \
   X(migrations_refused, "packets from another address that were not followed")        \
   X(path_failed, "paths that did not answer a challenge")                             \
+  X(path_challenges_dropped, "PATH_CHALLENGE frames that newer ones pushed out")      \
   X(unsolicited_path_responses, "PATH_RESPONSE frames that answer nothing")           \
   X(amplification_limited, "times that an unproven address kept us from sending")     \
   X(sent_pool_empty, "packets not sent because their record had no place")            \

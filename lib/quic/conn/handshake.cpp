@@ -215,6 +215,7 @@ bool connection::read_parameters(base::byte_view body, bool remembered, std::uin
   const base::parse_status status = wire::parse(body, from, wire::parameter_encoding::varints, p);
   if (!status) {
     if (remembered) return false;  // ours to keep, ours to ignore
+    t_.events.add(event::parameters_refused);
     close_transport(wire::transport_parameter_error_of(status), "transport parameters that cannot be", now_ns);
     return false;
   }
@@ -225,6 +226,7 @@ bool connection::read_parameters(base::byte_view body, bool remembered, std::uin
                                    .retried = !retry_scid_.empty(),
                                    .retry_source = retry_scid_.view()};
     if (!wire::confirms(p, from, seen)) {  // RFC 9000 7.3
+      t_.events.add(event::parameters_refused);
       close_transport(transport_error::transport_parameter_error, "connection IDs that were not seen", now_ns);
       return false;
     }
@@ -240,6 +242,7 @@ bool connection::read_parameters(base::byte_view body, bool remembered, std::uin
     const transport_error wrong =
         remote_cids_.on_preferred_address(p.preferred_address.cid, p.preferred_address.stateless_reset_token);
     if (wrong != transport_error::no_error) {
+      t_.events.add(event::parameters_refused);
       close_transport(wrong, "a preferred address that cannot be", now_ns);
       return false;
     }

@@ -33,7 +33,10 @@ constexpr packet_space space_of(wire::packet_type type) noexcept {
   }
 }
 
-bool is_short(const datagram_in& d) noexcept { return !d.bytes.empty() && (d.bytes[0] & long_bit) == 0; }
+// One of those that are opened as a batch: without the fixed bit only where that was agreed on (RFC 9287).
+bool is_short(const datagram_in& d, bool grease) noexcept {
+  return !d.bytes.empty() && (d.bytes[0] & long_bit) == 0 && (grease || (d.bytes[0] & fixed_bit) != 0);
+}
 
 }  // namespace
 
@@ -56,7 +59,7 @@ struct connection::frame_handler : wire::frame_visitor {
   bool on(const wire::retire_connection_id_frame& f) noexcept { return self.on_retire_connection_id(a, f); }
   bool on(const wire::path_response_frame& f) noexcept { return self.on_path_response(a, f); }
   bool on(const wire::path_challenge_frame& f) noexcept {
-    self.paths_[a.slot.index].responses.on_challenge(f);
+    if (!self.paths_[a.slot.index].responses.on_challenge(f)) self.t_.events.add(event::path_challenges_dropped);
     return true;
   }
   bool on(const wire::connection_close_frame& f) noexcept { return self.on_connection_close(a, f); }
@@ -87,7 +90,7 @@ unsigned connection::on_datagrams(std::span<datagram_in> burst, std::uint64_t no
   unsigned useless = 0;
   while (!burst.empty()) {
     std::size_t shorts = 0;
-    while (shorts < burst.size() && shorts < batch_pkts && is_short(burst[shorts])) ++shorts;
+    while (shorts < burst.size() && shorts < batch_pkts && is_short(burst[shorts], t_.settings.grease)) ++shorts;
     if (shorts != 0) {
       on_short_packets(burst.first(shorts), now_ns, drops, useless);
     } else {
@@ -107,9 +110,10 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
   if (const auto slot = migration_.find(d.address)) paths_[slot->index].amount.on_received(d.bytes.size());
   arrival a{.datagram = d, .now_ns = now_ns};
   base::byte_span rest = d.bytes;
-  bool useful = false;
+  bool useful = is_closing();
   for (unsigned packets = 0; !rest.empty(); ++packets) {
     if (packets == most_packets_in_datagram) {
+      t_.events.add(event::packets_beyond);
       a.why = drop_reason::quic_junk;
       break;
     }
@@ -122,7 +126,6 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
     rest = rest.subspan(size);
   }
   if (close_.phase() == close_phase::closing && close_.on_packet()) pending_ |= pending_close;
-  useful |= is_closing();
   if (!useful) {
     drops.add(a.why);
     trace_drop(a);
@@ -267,8 +270,9 @@ bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
       keys->read->open(t_.engine, packet, 1 + path::local_cid_size, numbers_.largest_opened, a.opened);
   if (code != protect::open_errc::ok) {
     count_refusal(code, a);
-    if (code == protect::open_errc::auth_failed && is_stateless_reset(a.datagram.bytes)) on_stateless_reset(a.now_ns);
-    return false;
+    if (code != protect::open_errc::auth_failed || !is_stateless_reset(a.datagram.bytes)) return false;
+    on_stateless_reset(a.now_ns);
+    return true;
   }
   a.payload = base::byte_view(packet).subspan(a.opened.header_size, a.opened.payload_size);
   return on_opened(a);
@@ -327,10 +331,10 @@ void connection::count_refusal(protect::open_errc code, arrival& a) noexcept {
       t_.events.add(event::auth_failed);
       return;
     case protect::open_errc::reserved_bits:  // RFC 9000 17.2: it is the peer's, and broken
-      close_transport(wire::transport_error::protocol_violation, "reserved bits are set", a.now_ns);
+      fault(a, wire::transport_error::protocol_violation, "reserved bits are set");
       return;
     case protect::open_errc::integrity_spent:  // RFC 9001 6.6
-      close_transport(wire::transport_error::aead_limit_reached, "too many packets that do not open", a.now_ns);
+      fault(a, wire::transport_error::aead_limit_reached, "too many packets that do not open");
       return;
     default:
       return;
@@ -432,10 +436,8 @@ bool connection::judge_path(arrival& a) noexcept {
   const path::migration::decision d =
       migration_.on_packet({a.datagram.address, a.opened.packet_number,
                             walked.probing || a.space != packet_space::application, confirmed_, a.now_ns});
-  if (d.what == path::migration::step::drop) {
-    t_.events.add(event::migrations_refused);
-    return false;
-  }
+  if (d.what == path::migration::step::drop || d.refused) t_.events.add(event::migrations_refused);
+  if (d.what == path::migration::step::drop) return false;
   a.slot = d.slot;
   if (d.fresh) {
     if (d.has_evicted) drop_cid(paths_[d.evicted.index]);

@@ -40,7 +40,10 @@ bool connection::on_ack(arrival& a, const wire::ack_frame& f) noexcept {
 }
 
 bool connection::on_crypto(arrival& a, const wire::crypto_frame& f) noexcept {
-  if (handshake_ == nullptr) return true;  // all that TLS had to say was said; a ticket that nobody keeps
+  if (handshake_ == nullptr) {  // all that TLS had to say was said; a ticket that nobody keeps
+    t_.events.add(event::crypto_ignored);
+    return true;
+  }
   return feed(a, static_cast<std::size_t>(a.space), f.data.empty() ? base::byte_view{} : f.data, f.offset);
 }
 
@@ -106,7 +109,7 @@ bool connection::on_stop_sending(arrival& a, const wire::stop_sending_frame& f) 
   bool is_closed = false;
   live_stream* s = stream_for(a, f.stream_id, false, is_closed);
   if (s == nullptr) return is_closed;
-  if (s->peer_stopped || s->send.is_over()) return true;
+  if (s->peer_stopped || s->send.is_reset() || s->send.is_over()) return true;  // told before, or nothing to stop
   t_.events.add(event::streams_reset);
   s->peer_stopped = true;
   s->stopped_by_peer = f.error_code;
@@ -149,7 +152,10 @@ bool connection::on_stream_data_blocked(arrival& a, const wire::stream_data_bloc
 
 bool connection::on_new_connection_id(arrival& a, const wire::new_connection_id_frame& f) noexcept {
   const path::remote_cids::received got = remote_cids_.on_new_connection_id(f);
-  if (got.error != transport_error::no_error) return fault(a, got.error, "a connection ID that cannot be");
+  if (got.error != transport_error::no_error) {
+    static_cast<void>(give_cid(active_path()));  // the frame may have retired the one that a close goes to
+    return fault(a, got.error, "a connection ID that cannot be");
+  }
   if (got.replace) replace_cids(a.now_ns);
   if (!remote_cids_.is_within_limits())
     return fault(a, transport_error::connection_id_limit_error, "more connection IDs retired than acknowledged");

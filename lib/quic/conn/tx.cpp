@@ -202,8 +202,10 @@ bool connection::has_keys_ready(std::uint64_t now_ns) noexcept {
   return false;
 }
 
+// RFC 9000 13.2.4. Not while something else waits for an ACK: who never acknowledges would have us keep a PING for
+// every few packets it sends.
 bool connection::wants_ping(packet_space space) const noexcept {
-  return space == packet_space::application && numbers_.acks.wants_ping();
+  return space == packet_space::application && numbers_.acks.wants_ping() && !recovery_.space(space).has_eliciting();
 }
 
 // Header form, sizes and where the packet number goes. False: no room, or too many packets in flight to number another.

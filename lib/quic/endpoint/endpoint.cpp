@@ -116,6 +116,7 @@ std::uint64_t quic_endpoint::connection_bytes() const noexcept {
   const std::uint64_t ids = parts_->cids.ours() * cid_map::bytes_each;
   return parts_->connections.slot_bytes() + sizeof(base::timer_node) + ids / std::max(1u, connections());
 }
+std::uint32_t quic_endpoint::connection_ids() const noexcept { return parts_->cids.ours() + parts_->cids.strange(); }
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }
 const conn::transport& quic_endpoint::shared() const noexcept { return parts_->shared; }

@@ -127,6 +127,7 @@ class quic_endpoint final : public conn::connection_host {
   // What one takes of the pools and tables as long as it lives, its share of the IDs that are mapped now with it.
   [[nodiscard]] std::uint64_t connection_bytes() const noexcept;
   [[nodiscard]] std::uint32_t half_open() const noexcept;
+  [[nodiscard]] std::uint32_t connection_ids() const noexcept;  // that lead to connections, clients' first ones too
   [[nodiscard]] const conn::counters& events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t handshake_heap_calls() const noexcept { return handshake_heap_.calls.get(); }
   [[nodiscard]] const source_limits& sources() const noexcept;

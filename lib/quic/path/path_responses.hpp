@@ -21,7 +21,8 @@ class path_responses {
   std::uint64_t dropped_ = 0;
 
  public:
-  void on_challenge(const wire::path_challenge_frame& frame) noexcept;
+  // False: an older one gave way, and gets no answer.
+  bool on_challenge(const wire::path_challenge_frame& frame) noexcept;
   [[nodiscard]] bool is_empty() const noexcept { return waiting_.empty(); }
   // The newest: with a flood of others in front the peer's latest question is still answered.
   [[nodiscard]] std::optional<wire::path_response_frame> take() noexcept;

@@ -49,6 +49,7 @@ class piece_store {
 
   [[nodiscard]] piece* get() noexcept { return pieces_->get(); }
   void give(piece* p) noexcept { pieces_->give(p); }
+  [[nodiscard]] std::uint32_t in_use() const noexcept { return pieces_->in_use(); }
   // A copy of `bytes`, at most half a packet of them; empty when there is no packet.
   [[nodiscard]] buf::slice copy(base::byte_view bytes) noexcept;
   // True when `before` was the copy made last, and there was room to make it longer by `bytes`.

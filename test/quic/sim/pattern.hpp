@@ -154,6 +154,13 @@ class pattern_application : public quic::conn::application {
     closed = true;
     end = e;
   }
+  // Of connections that are over: what was kept of them.
+  void forget() {
+    streams.clear();
+    datagrams.clear();
+    established = early = closed = false;
+    last = nullptr;
+  }
   bool all_done() const {
     if (!to_ask.empty() || streams.empty()) return false;
     for (const auto& [id, x] : streams)
