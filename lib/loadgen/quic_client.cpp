@@ -39,6 +39,7 @@ connection* quic_client::connect(const extras& more, pipeline::service_turn& tur
   r.address.remote = terms_.target;
   r.interface = terms_.interface;
   r.version = terms_.version;
+  r.negotiated = negotiated_;
   r.server_name = terms_.server_name;
   r.session = more.session;
   r.token = more.token;
@@ -61,6 +62,7 @@ void quic_client::close(connection& c, std::uint64_t now_ns) noexcept {
 bool quic_client::take_end(connection& c, const quic::conn::connection_end& end) noexcept {
   if (end.reason == quic::conn::end_reason::version_negotiation && end.code != 0 && end.code != terms_.version) {
     terms_.version = static_cast<quic::wire::version_number>(end.code);
+    negotiated_ = true;
     return true;
   }
   loss_code_.set(end.code);

@@ -71,6 +71,7 @@ class quic_client {
  private:
   quic_terms terms_;
   quic::conn::application& by_;
+  bool negotiated_ = false;  // the version is what a Version Negotiation packet led to
   base::ip_address source_;
   std::unique_ptr<crypto::engine> engine_;
   std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
