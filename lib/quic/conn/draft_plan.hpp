@@ -18,6 +18,7 @@ struct connection::draft_plan {
   bool is_eliciting = false;       // answer
   bool is_early = false;           // 0-RTT
   bool is_mtu_probe = false;
+  bool marks = false;  // the datagram is marked ECT(0): decided once, for all its packets are counted by the peer
 };
 
 struct connection::packet_header_plan {

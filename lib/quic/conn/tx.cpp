@@ -119,6 +119,7 @@ std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns
   }
   out.address = migration_.info(slot).address;
   out.interface = p.interface;
+  out.ect0 = recovery_.should_mark();
   std::size_t used = 0;
   bool pads = false;
   for (int i = 0; i <= last; ++i) {
@@ -130,13 +131,13 @@ std::size_t connection::build_packets(base::byte_span room, std::uint64_t now_ns
                     .datagram_bytes = used,
                     .may_send = may_send,
                     .is_last = i == last,
-                    .pads = pads};
+                    .pads = pads,
+                    .marks = out.ect0};
     plan.is_early = plan.space == packet_space::application && !keys_.can_write();
     const std::size_t size = build_packet(plan);
     if (size == 0) continue;
     used += size;
     pads = plan.pads;
-    out.ect0 |= plan.is_eliciting && recovery_.should_mark();
     // RFC 9001 4.9.1: a client has no more use for Initial keys once it speaks under Handshake keys.
     if (!is_server_ && plan.space == packet_space::handshake) discard(packet_space::initial, now_ns);
     if (is_closing()) break;
@@ -304,14 +305,14 @@ void connection::note_sent(draft_plan& plan, const packet_draft& draft, std::uin
   if (plan.space == packet_space::application && !plan.is_early && (draft.has_ack() || keys_.updates() == 0))
     peer_updates_.on_ack_sent();
   if (!draft.is_eliciting() && !draft.has_padding()) {
-    recovery_.on_sent_unkept(plan.space, number);
+    recovery_.on_sent_unkept(plan.space, number, plan.marks);
     return;
   }
   recovery::sent_packet packet;
   packet.sent_ns = plan.now_ns;
   packet.bytes = static_cast<std::uint16_t>(size);
   packet.eliciting = draft.is_eliciting();
-  packet.ect = draft.is_eliciting() && recovery_.should_mark();
+  packet.ect = plan.marks;
   packet.path_probe = plan.is_mtu_probe;
   recovery_.on_sent(plan.space, number, packet, draft.tokens());
   if (draft.is_eliciting()) idle_.on_sent_eliciting(plan.now_ns);

@@ -42,6 +42,8 @@ class ecn {
   }
   void on_sent(packet_space space, std::uint64_t now_ns, std::uint64_t pto_ns) noexcept;  // a marked packet
   void on_lost(std::uint64_t marked) noexcept;                                            // so many marked ones
+  // A marked one that nobody waits for: it proves nothing, but the peer counts it.
+  void on_sent_unkept(packet_space space) noexcept { ++sent_in_[static_cast<std::size_t>(space)]; }
 
   struct ack {
     packet_space space = packet_space::application;

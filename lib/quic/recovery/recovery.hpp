@@ -150,8 +150,9 @@ class loss_recovery {
   }
   // There was nothing to send: memory that was reserved for it goes back.
   void release_unused() noexcept { at(packet_space::application).release_idle(); }
-  // Any other: only ACK, PADDING-free. It is not marked for ECN by us.
-  void on_sent_unkept(packet_space space, std::uint64_t number) noexcept {
+  // Any other: only ACK, PADDING-free.
+  void on_sent_unkept(packet_space space, std::uint64_t number, bool ect = false) noexcept {
+    if (ect) ecn_.on_sent_unkept(space);
     at(space).on_sent_unkept(number);
     at(space).release_idle();
   }

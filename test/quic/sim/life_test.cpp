@@ -116,6 +116,18 @@ TEST(quic_life, takes_no_datagrams_where_the_peer_takes_none) {
   EXPECT_TRUE(p.server_side().send_datagram(bytes)) << "the client does";
 }
 
+TEST(quic_life, marks_packets_and_slows_down_when_they_are_marked_ce) {
+  std::uint64_t lost_windows[2] = {};
+  for (const bool congested : {false, true}) {
+    sim_pair p;
+    p.net.down.mark_ce = congested ? 0.05 : 0;
+    EXPECT_TRUE(p.fetch({3'000'000}));
+    EXPECT_EQ(p.server_app.last->losses().ecn_now(), quic::recovery::ecn_state::capable);
+    lost_windows[congested ? 1 : 0] = p.server_app.last->losses().controller().window_bytes();
+  }
+  EXPECT_LT(lost_windows[1], lost_windows[0]);
+}
+
 TEST(quic_life, stops_marking_where_marks_are_washed_off) {
   sim_pair p;
   p.net.passing = [&](seen_datagram& d) {
