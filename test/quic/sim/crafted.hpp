@@ -114,10 +114,14 @@ struct holdings {
 };
 inline holdings held_by(const node& n) {
   const quic::conn::transport& t = n.endpoint->shared();
-  // One buffer is the lcore's, for small pieces of any stream, from the first one on.
+  // One buffer is the lcore's, for small pieces of any stream, from the first one on; and a connection may always have
+  // something in flight, for which it holds a block.
   const std::size_t buffers = n.pool.in_use();
-  return {buffers == 0 ? 0 : buffers - 1, t.pieces.in_use(),         t.streams.open_streams(),    t.sent.lent(),
-          t.handshakes.in_use(),          n.endpoint->connections(), n.endpoint->connection_ids()};
+  const std::uint32_t connections = n.endpoint->connections();
+  return {buffers == 0 ? 0 : buffers - 1, t.pieces.in_use(),
+          t.streams.open_streams(),       t.sent.lent() > connections ? t.sent.lent() - connections : 0,
+          t.handshakes.in_use(),          connections,
+          n.endpoint->connection_ids()};
 }
 
 enum class victim : std::uint8_t { server, client };
