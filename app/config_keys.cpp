@@ -254,6 +254,7 @@ config_keys quic_keys(quic_config& c) {
       path_text("key", c.key, "its private key in PEM"),
       path_text("root", c.root, "files below it are served at /; empty: none"),
       path_text("keylog", c.keylog, "TLS secrets are appended to it; empty: where SSLKEYLOGFILE says, if it does"),
+      path_text("qlog", c.qlog, "a directory: qlog of each connection is written into it; empty: none"),
       flag("early-data", c.early_data, "0-RTT: each hello once, within ten seconds; not with SRMP"),
       flag("srmp", c.srmp, "SRMP on streams (ALPN srmp), answered as [srmp] says"),
       number("srmp-blocks", c.srmp_blocks, 64, million, "of 2 KiB, for replies not acknowledged, of each lcore"),

@@ -154,6 +154,11 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
     one->context = std::move(context.value());
     made->logs_.push_back(std::move(one));
   }
+  if (!config.qlog.empty()) {
+    auto qlog = qlog_files::make(config.qlog, lcores);
+    if (!qlog) return qlog.error();
+    made->qlog_ = std::move(qlog.value());
+  }
   if (!config.root.empty()) {
     buf::large_block_pool_config blocks;
     blocks.name = "quic_files";
@@ -200,6 +205,11 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
   if (!endpoint) return endpoint.error();
   made->endpoint_ = std::move(endpoint.value());
   made->endpoint_->serve(shared.logs_[which]->context);
+  if (shared.qlog_) {
+    if (which == 0) made->qlog_ = shared.qlog_.get();  // what it counts is told once
+    made->trace_ = &shared.qlog_->queue(which);
+    made->endpoint_->trace_to(&shared.qlog_->queue(which));
+  }
   static_cast<void>(made->endpoint_->add_application(pipeline::hq_protocol, *made->hq_));
   if (shared.config_.srmp && (srmp.calls != nullptr || srmp.echoes != nullptr)) {
     auto replies = mem::packet_pool::make(reply_pool(shared.config_, which));
@@ -235,6 +245,10 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
   add("hq_not_found", hq_->counters().not_found.get());
   add("hq_bad_requests", hq_->counters().bad.get());
   add("hq_no_memory", hq_->counters().no_memory.get());
+  if (trace_ != nullptr) {
+    add("qlog_records_dropped", trace_->dropped());
+    add("qlog_untraced", trace_->untraced() + (qlog_ != nullptr ? qlog_->unwritten() : 0));
+  }
   if (!srmp_) return;
   const srmp::server_counters& served = srmp_->counters();
   const pipeline::srmp_stream_counters& streams = srmp_->streams();
@@ -260,7 +274,8 @@ std::size_t expected_quic_bytes(const quic_config& config, std::size_t lcores) {
   if (config.srmp)
     srmp = mem::estimated_bytes(reply_pool(config, 0)) + std::size_t{config.endpoint.streams} * srmp_session_bytes +
            std::min(assembly_blocks, config.endpoint.streams) * assembly_block_bytes + srmp::stream_batch::spill_bytes;
-  return lcores * (quic::endpoint::memory_bytes(config.endpoint) +
+  const std::size_t traces = config.qlog.empty() ? 0 : qlog_records * sizeof(quic::conn::trace_record);
+  return lcores * (quic::endpoint::memory_bytes(config.endpoint) + traces +
                    std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp) +
          files;
 }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/qlog_files.hpp"
 #include "app/quic_config.hpp"
 #include "buf/large_block_pool.hpp"
 #include "pipeline/hq_server.hpp"
@@ -66,6 +67,7 @@ class quic_shared {
   bool logs_keys_ = false;
   std::unique_ptr<buf::large_block_pool> blocks_;
   pipeline::hq_files files_;
+  std::unique_ptr<qlog_files> qlog_;
 };
 
 class quic_server {
@@ -93,6 +95,8 @@ class quic_server {
   std::unique_ptr<pipeline::srmp_sessions> srmp_;  // where SRMP is served
   std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
   std::unique_ptr<pipeline::quic_service> service_;
+  const qlog_files* qlog_ = nullptr;
+  const quic::conn::trace_queue* trace_ = nullptr;
 };
 
 // Bytes of EAL memory that the endpoints of so many lcores take, a little above the truth.

@@ -20,7 +20,7 @@ struct overrides {
   std::uint16_t srmp_port = default_srmp_port;
   std::uint16_t echo_port = 0;
   std::uint16_t quic_port = default_quic_port;
-  std::string cert, key, root, keylog, retry;
+  std::string cert, key, root, keylog, qlog, retry;
   double duration_s = 0;
 };
 
@@ -69,6 +69,7 @@ void add_options(CLI::App& options, serve_options& out, overrides& given) {
   options.add_option("--key", given.key, "its private key, PEM")->type_name("FILE");
   options.add_option("--root", given.root, "serve the files below this directory")->type_name("DIR");
   options.add_option("--keylog", given.keylog, "append TLS secrets to this file (SSLKEYLOGFILE)")->type_name("FILE");
+  options.add_option("--qlog", given.qlog, "write qlog of each QUIC connection into this directory")->type_name("DIR");
   options.add_option("--retry", given.retry, "whether QUIC clients must first show that they receive at their address")
       ->check(CLI::IsMember({"never", "automatic", "always"}))
       ->type_name("WHEN")
@@ -132,6 +133,7 @@ void override_config(const CLI::App& options, const overrides& given, const comm
   take("--key", "quic.key", given.key, c.quic.key);
   take("--root", "quic.root", given.root, c.quic.root);
   take("--keylog", "quic.keylog", given.keylog, c.quic.keylog);
+  take("--qlog", "quic.qlog", given.qlog, c.quic.qlog);
   if (is_given(options, "--retry")) {
     using quic::endpoint::retry_mode;
     c.quic.endpoint.sources.retry = given.retry == "always"  ? retry_mode::always

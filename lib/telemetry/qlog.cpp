@@ -214,11 +214,11 @@ void qlog_writer::flush() noexcept {
 void qlog_writer::write(const quic::conn::trace_queue& queue, const trace_record& r) {
   if (r.kind == trace_kind::begun) {
     log fresh;
-    if (counts_.files == settings_.most_files || !begin(fresh, r)) {
-      ++counts_.unwritten;
+    if (counts_.files.get() == settings_.most_files || !begin(fresh, r)) {
+      counts_.unwritten.add(1);
       return;
     }
-    ++counts_.files;
+    counts_.files.add(1);
     open_.insert_or_assign({&queue, r.connection}, std::move(fresh));
   }
   const auto at = open_.find({&queue, r.connection});
@@ -243,7 +243,7 @@ void qlog_writer::write(const quic::conn::trace_queue& queue, const trace_record
   out.end_object();
   if (out.end_line() != json::write_errc::ok) return;  // never: largest_event holds all of them
   put(to, sink.text());
-  if (is_last && !std::exchange(to.is_cut, true)) ++counts_.cut;
+  if (is_last && !std::exchange(to.is_cut, true)) counts_.cut.add(1);
 }
 
 bool qlog_writer::begin(log& to, const trace_record& r) {
@@ -295,7 +295,7 @@ bool qlog_writer::begin(log& to, const trace_record& r) {
 void qlog_writer::put(log& to, std::string_view text) noexcept {
   std::fputc(record_separator, to.file.get());
   to.bytes += 1 + std::fwrite(text.data(), 1, text.size(), to.file.get());
-  ++counts_.events;
+  counts_.events.add(1);
 }
 
 }  // namespace millrace::telemetry

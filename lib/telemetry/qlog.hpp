@@ -7,7 +7,7 @@
 // Owner    the writer owns its files. Queues outlive it.
 // Limits   qlog_settings: files of a run, bytes of a file. What is beyond is counted, and a file that was cut says so.
 // Errors   make(): the directory cannot be written. A file that cannot: counted, its connection is not written.
-// Threads  one, which is no data lcore's.
+// Threads  one, which is no data lcore's; counts() is read from anywhere.
 // Source   draft-ietf-quic-qlog-main-schema-07 5 and 11 (qlog 0.3, JSON-SEQ), draft-ietf-quic-qlog-quic-events,
 //          RFC 7464. Tests  test/telemetry/qlog_test.cpp
 #pragma once
@@ -31,10 +31,10 @@ struct qlog_settings {
 };
 
 struct qlog_counts {
-  std::uint64_t files = 0;      // begun
-  std::uint64_t events = 0;     // written
-  std::uint64_t cut = 0;        // files that grew too large
-  std::uint64_t unwritten = 0;  // connections that got no file: too many, or it could not be written
+  stats::counter files;      // begun
+  stats::counter events;     // written
+  stats::counter cut;        // files that grew too large
+  stats::counter unwritten;  // connections that got no file: too many, or it could not be written
 };
 
 class qlog_writer {

@@ -3,9 +3,11 @@
 The cells are those of scripts/interop, less what takes long; test/support/interop.py has them. Needs root; skips with the
 reason where namespaces cannot be made, the peers are not built, or this build does not have the role.
 """
+import json
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -101,6 +103,39 @@ class OurServerFromFiles(PairCase):
                   'SERVER_TRAFFIC_SECRET_0'}
         self.assertLessEqual(wanted, {label for label, _, _ in theirs})
         self.assertEqual({line for line in ours if line[0] in wanted}, {line for line in theirs if line[0] in wanted})
+
+
+    def test_qlog_of_each_connection(self):
+        link = self.pair.cable()
+        directory = link.path('qlog')
+        os.mkdir(directory)
+        with link.millrace('@af_packet', '--', 'serve', '--qlog', directory) as server:
+            server.wait_ready()
+            for _ in range(2):
+                try:
+                    interop.run_peer_client(link.kernel, netns.BOX_IP4, ['/bytes/50000'], [])
+                except interop.Failed as reason:
+                    self.fail(f'{reason}\n{server.said()}')
+            self.assertEqual(server.stop(), 0, server.said())
+        names = sorted(os.listdir(directory))
+        self.assertEqual([name.endswith('_server.sqlog') for name in names], [True, True], names)
+        for name in names:
+            with open(os.path.join(directory, name), encoding='ascii') as file:
+                events = [json.loads(text) for text in file.read().split('\x1e') if text]
+            self.assertEqual(events[0]['trace']['common_fields']['ODCID'] + '_server.sqlog', name)
+            self.assertLess(abs(events[0]['trace']['common_fields']['reference_time'] / 1000 - time.time()), 300)
+            kinds = [event['name'] for event in events[1:]]
+            self.assertEqual(kinds[0], 'connectivity:connection_started')
+            self.assertEqual(kinds[-1], 'connectivity:connection_closed')
+            sent = [event['data'] for event in events[1:] if event['name'] == 'transport:packet_sent']
+            self.assertGreaterEqual(sum(packet['raw']['length'] for packet in sent), 50_000)
+            self.assertIn({'frame_type': 'handshake_done'}, [frame for packet in sent for frame in packet['frames']])
+
+    def test_a_qlog_directory_that_is_none_is_an_error_at_once(self):
+        link = self.pair.cable()
+        with link.millrace('@af_packet', '--', 'serve', '--qlog', link.path('not-there')) as server:
+            self.assertEqual(server.wait(), 2, server.said())
+            self.assertIn('not-there', server.said())
 
 
 del PairCase  # not a test of its own

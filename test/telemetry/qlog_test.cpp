@@ -108,7 +108,7 @@ TEST(qlog, tells_of_a_connection_from_its_beginning_to_its_end) {
   EXPECT_EQ(count(lines, R"("new":"handshake_confirmed")"), 1u);
   EXPECT_EQ(count(lines, "connectivity:connection_closed"), 1u);
   EXPECT_NE(lines.back().find(R"("owner":"remote","application_code":7)"), std::string::npos) << lines.back();
-  EXPECT_EQ(writer->counts().events, lines.size());
+  EXPECT_EQ(writer->counts().events.get(), lines.size());
 }
 
 TEST(qlog, nothing_is_traced_unless_somebody_reads) {
@@ -162,8 +162,8 @@ TEST(qlog, files_and_their_sizes_are_bounded) {
     drain(*writer, *queue);
   }
   EXPECT_EQ(directory.names().size(), 3u);
-  EXPECT_EQ(writer->counts().unwritten, 2u);
-  EXPECT_EQ(writer->counts().cut, 3u);
+  EXPECT_EQ(writer->counts().unwritten.get(), 2u);
+  EXPECT_EQ(writer->counts().cut.get(), 3u);
   for (const std::string& name : directory.names()) {
     const auto lines = directory.read(name);
     EXPECT_EQ(count(lines, "loglevel:warning"), 1u);
