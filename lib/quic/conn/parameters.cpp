@@ -52,6 +52,9 @@ std::size_t emit_parameters(const parameter_facts& facts,
   std::size_t listed = 0;
   for (const wire::version_number v : s.versions.first(std::min(s.versions.size(), max_listed_versions)))
     base::store_be32(versions.data() + 4 * listed++, v);
+  // RFC 9368 3: a client's chosen version is one of those it lists, though it be one it only tries.
+  if (!facts.is_server && !wire::lists_version(base::byte_view(versions.data(), 4 * listed), facts.chosen))
+    base::store_be32(versions.data() + 4 * listed++, facts.chosen);
   p.version_information = {.chosen = facts.chosen, .available = base::byte_view(versions.data(), 4 * listed)};
   p.set(id::version_information);
 
