@@ -15,6 +15,7 @@
 #include "crypto/siphash.hpp"
 #include "mem/region.hpp"
 #include "quic/path/connection_id.hpp"
+#include "quic/wire/stateless_reset.hpp"
 
 namespace millrace::quic::endpoint {
 
