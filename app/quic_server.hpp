@@ -1,13 +1,11 @@
 // app/quic_server.hpp - QUIC of the appliance: what all lcores share, and what each has of its own.
 //
 // Shape    quic_shared: certificate, TLS context, keys, files, key log; made once. quic_server: crypto engine,
-// endpoint,
-//          applications and the loop's service, one a lcore.
+//          endpoint, applications and the loop's service, one a lcore.
 // Owner    quic_shared outlives every quic_server.
 // Errors   make(): a failure that an operator understands.
 // Threads  made on the control thread; a quic_server is its lcore's, its counters are read from anywhere.
-// write_key_log()
-//          is the control thread's, now and then.
+//          write_key_log() is the control thread's, now and then.
 // Tests    test/app/appliance_test.cpp, test/e2e/
 #pragma once
 

@@ -1,8 +1,7 @@
 // env/control_thread.hpp - a thread beside the lcores, for what must not take their time: writing files.
 //
 // Shape    start() calls turn(context) again and again, a pause between; stop() lets the turn that runs end, and calls
-// it
-//          once more. EAL gives the thread the CPUs of the process that no lcore has, where there are any.
+//          it once more. EAL gives the thread the CPUs of the process that no lcore has, where there are any.
 // Units    ns. Owner  the context outlives stop(), which the destructor calls.
 // Errors   start(): the system makes no thread. Threads  start and stop from one thread.
 // Tests    test/env/eal_test.cpp

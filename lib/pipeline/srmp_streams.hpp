@@ -2,18 +2,17 @@
 // and carries the frames that a TCP connection would.
 //
 // Shape    auto app = srmp_streams<rpc::service>::make(*service, settings, blocks); app->serve_on(endpoint). A request
-//          is answered in the call that brings it, through a responder, as over UDP: the handler is the same.
-//          Replies are written where they are sent from, and kept there until the client has acknowledged them.
+//          is answered in the call that brings it, through a responder, as over UDP: the handler is the same. Replies
+//          are written where they are sent from, and kept there until the client has acknowledged them.
 // Flow     a client that does not take its replies is not read any more: requests wait in its own buffers, nothing is
 //          dropped. At most one request of a stream is being answered at a time, so the 256 that a sequence can tell
 //          apart are the client's to keep to. A method that answers with a stream of items runs to its end: what it
 //          writes beyond the mark is bounded by the service's max_items.
-// Large    a payload of more than 65534 bytes is no run of bytes: an echo passes it through as it comes, a call gets an
-//          error, other messages are dropped; all without holding it.
+// Large    a payload of more than 65534 bytes is no run of bytes: an echo passes it through as it comes, a call gets
+//          an error, other messages are dropped; all without holding it.
 // Ends     a FIN between two frames is answered with FIN once all replies are sent; see srmp_session.hpp for others.
 // Limits   srmp_stream_settings. Memory is taken in make(); blocks for replies come from `blocks`, and when it has
-// none,
-//          streams wait; one whose reply does not find the blocks it needs is reset (no_memory), never cut.
+//          none, streams wait; one whose reply does not find the blocks it needs is reset (no_memory), never cut.
 // Owner    handler, pool of blocks and endpoint are the caller's; the endpoint dies first.
 // Threads  one lcore. Source  the SRMP sheet, 2 and 5. Tests  test/pipeline/srmp_streams_test.cpp
 #pragma once

@@ -6,8 +6,8 @@
 // Units    bytes of payload, at most wire::max_short_payload: frames are in short form.
 // Owner    nothing: pipe and spill are the caller's. Nothing else writes to the pipe between claim() and commit().
 // Errors   claim(): empty when the frame is too long, or no block is free. commit(): false likewise; lost() tells
-// which.
-//          lost_memory() remembers that a frame did not go for want of a block: on a stream that cannot be ignored.
+//          which. lost_memory() remembers that a frame did not go for want of a block: on a stream that cannot be
+//          ignored.
 // Threads  one. Tests  test/srmp/stream_batch_test.cpp
 #pragma once
 

@@ -1,8 +1,7 @@
 // telemetry/qlog.hpp - traces of QUIC connections as qlog files, one a connection, written off the data path.
 //
 // Shape    lcores push records into a quic::conn::trace_queue each; write_from() takes them out and writes events.
-//          A file is NAME.sqlog (JSON text sequences), NAME being the original destination ID and the role:
-//          qvis and Wireshark's companions read them.
+//          A file is NAME.sqlog (JSON text sequences), NAME being the original destination ID and the role.
 // Units    ns in records, ms in files, as qlog has them. Times are relative to the connection's first record.
 // Owner    the writer owns its files. Queues outlive it.
 // Limits   qlog_settings: files of a run, bytes of a file. What is beyond is counted, and a file that was cut says so.

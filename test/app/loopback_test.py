@@ -75,7 +75,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(balance['rx'], balance['tx'])
         # A QUIC client's timer may send a last packet when the server's lcore has stopped: it is found in the ring.
         over_quic = 'quic' in (result['workload']['workload'].split('-')[0], result['workload'].get('transport'))
-        self.assertLess(balance['held'], 8 if over_quic else 1)
+        self.assertLess(balance['held'], 8 if over_quic and len(result['lcores']) > 1 else 1)
         self.assertEqual(result['drops'], {})
         self.assertEqual(result['errors'], {})
         self.assertGreater(result['rate']['requests_per_s' if 'quic' in result['workload']['workload'] else

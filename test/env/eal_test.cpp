@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "env/clock.hpp"
+#include "env/control_thread.hpp"
 #include "env/eal_complete.hpp"
 #include "env/machine.hpp"
 #include "env/runtime_dir.hpp"
@@ -43,6 +45,17 @@ TEST(eal, starts_without_hugepages_once_and_takes_its_folder_along) {
     const auto again = eal::start(complete.value().args());
     ASSERT_FALSE(again);
     EXPECT_NE(again.error().what.find("once a process"), std::string::npos);
+
+    std::atomic<unsigned> turns{0};
+    {
+      control_thread thread;
+      ASSERT_TRUE(thread.start("test", 1'000'000, [](void* n) { ++*static_cast<std::atomic<unsigned>*>(n); }, &turns));
+      while (turns.load() < 3) ::usleep(1'000);
+      thread.stop();
+      const unsigned at_stop = turns.load();
+      ::usleep(5'000);
+      EXPECT_EQ(turns.load(), at_stop) << "it has ended";
+    }
 
     eal moved = std::move(started.value());
     EXPECT_TRUE(is_directory(own_dir()));

@@ -1,11 +1,9 @@
 // quic/conn/peer_updates.hpp - how often a peer may change the 1-RTT keys.
 //
 // Shape    on_ack_sent() with each 1-RTT packet of ours that acknowledges something; on_update() when a packet came
-// under
-//          the next keys and it was not the answer to an update of ours.
+//          under the next keys and it was not the answer to an update of ours.
 // Rules    an update needs an acknowledgement of ours under the keys before, or the peer could not know that we have
-// them
-//          (RFC 9001 6.2): one without is a fault. A peer should also wait three PTOs (RFC 9001 6.5); each update
+//          them (RFC 9001 6.2): one without is a fault. A peer should also wait three PTOs (RFC 9001 6.5); each update
 //          derives keys, so those that come sooner have a budget, which the others fill up again.
 // Limits   `most_hasty` sooner than three PTOs, in a row.
 // Units    ns.

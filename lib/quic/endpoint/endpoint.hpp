@@ -1,10 +1,9 @@
 // quic/endpoint/endpoint.hpp - all QUIC connections of one lcore: datagrams in, datagrams out, one clock.
 //
 // Shape    on_datagrams() takes a received burst, finds each datagram's connection and gives each connection its part
-// of
-//          the burst at once. poll() writes what is to be sent, one datagram a call, until it answers 0. due_ns() is
-//          when on_time() wants to be called. A server answers strangers: Version Negotiation, Retry, stateless resets,
-//          all within the budgets of source_limits. A client begins with connect().
+//          of the burst at once. poll() writes what is to be sent, one datagram a call, until it answers 0. due_ns()
+//          is when on_time() wants to be called. A server answers strangers: Version Negotiation, Retry, stateless
+//          resets, all within the budgets of source_limits. A client begins with connect().
 //              while (size = e.poll(room, now, out)) send(room.first(size), out);
 // Units    ns of a monotonic clock; bytes of UDP payload.
 // Owner    the endpoint owns pools and connections. Applications, contexts and the packet source are the caller's and

@@ -49,6 +49,19 @@ TEST(quic_resumption, proves_its_address_with_the_token_of_the_connection_before
   EXPECT_EQ(p.at_server(event::tokens_accepted), 2u);
 }
 
+TEST(quic_resumption, a_token_proves_an_address_once) {
+  sim_pair p;
+  remember(p);
+  const auto token = p.memory.token;
+  ASSERT_FALSE(token.empty());
+  for (int i = 0; i < 2; ++i) {
+    p.memory.token = token;
+    EXPECT_TRUE(fetch_again(p, {1'000}));
+  }
+  EXPECT_EQ(p.at_server(event::tokens_accepted), 1u);
+  EXPECT_EQ(p.at_server(event::tokens_refused), 1u);
+}
+
 TEST(quic_resumption, sends_requests_in_0_rtt) {
   sim_options o;
   o.early_data = true;
