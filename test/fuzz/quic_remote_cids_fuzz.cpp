@@ -39,6 +39,9 @@ struct model {
   bool closed = false;
 
   void give(std::uint64_t number, std::uint64_t prior, std::uint8_t variant) {
+    // No frame says more: RFC 9000 16.
+    number = std::min(number, base::varint_max);
+    prior = std::min(prior, base::varint_max);
     const connection_id cid = variant == 0xFF ? connection_id{} : id_of(number, variant);
     quic::wire::stateless_reset_token_value token{};
     for (std::size_t i = 0; i < 8; ++i) token[i] = static_cast<std::uint8_t>(number >> (8 * i));
