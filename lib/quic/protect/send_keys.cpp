@@ -96,49 +96,52 @@ seal_errc send_keys::seal(crypto::engine& engine, seal_request& request) noexcep
   return request.code;
 }
 
-// A friend of send_keys, so that its steps can be taken apart. Headers and nonces of all packets are written first: the
-// cipher reads them by wide loads, which right behind the stores would wait for them. Copy and cipher stay together,
-// because the data is then still in the first-level cache, from which it has driven what the first step wrote: that is
-// fetched again while the cipher works on the packet before. The masks come last, side by side.
+// A friend of send_keys, so that its steps can be taken apart. A packet's header and nonce are written two packets
+// before the cipher reads them: it does so by wide loads, which right behind narrow stores would wait for them. Not
+// more than two, because each packet drives 2 KiB through the first-level cache; copy and cipher stay together for the
+// same reason. The masks come last, side by side.
 class seal_batch {
+  static constexpr std::size_t ahead = 2;
+  static constexpr std::size_t ring_size = 4;  // a power of two above `ahead`
+
  public:
   static constexpr std::size_t size_max = 32;
 
-  static void run(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
-    std::array<placed_payload, size_max> payloads;
+  // Answers how many were sealed.
+  static std::size_t run(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
+    std::array<placed_payload, ring_size> payloads;
     std::array<seal_job*, size_max> placed;
-    std::size_t count = 0;
-    for (seal_job& job : jobs) {
-      job.keys->place(job.request, payloads[count]);
-      if (job.request.code == seal_errc::ok) placed[count++] = &job;
-    }
     std::array<crypto::header_mask_job, size_max> masks;
-    for (std::size_t i = 0; i < count; ++i) {
-      const seal_job& job = *placed[i];
-      if (i + 1 < count) fetch(placed[i + 1]->request, payloads[i + 1]);
-      if (i + 2 < count) __builtin_prefetch(placed[i + 2]);
-      seal_placed(engine, job.keys->current_, job.request, payloads[i]);
-      masks[i].key = &job.keys->header_;
-      masks[i].sample = sample_of(job.request);
+    std::size_t count = 0;  // placed
+    std::size_t done = 0;   // of them, encrypted
+    const auto encrypt_next = [&] {
+      const seal_job& job = *placed[done];
+      seal_placed(engine, job.keys->current_, job.request, payloads[done % ring_size]);
+      masks[done].key = &job.keys->header_;
+      masks[done].sample = sample_of(job.request);
+      ++done;
+    };
+    for (seal_job& job : jobs) {
+      job.keys->place(job.request, payloads[count % ring_size]);
+      if (job.request.code != seal_errc::ok) continue;
+      placed[count++] = &job;
+      if (count - done > ahead) encrypt_next();
     }
+    while (done != count) encrypt_next();
     crypto::header_masks(std::span(masks).first(count));
     for (std::size_t i = 0; i < count; ++i) add_mask(placed[i]->request, masks[i].mask.data());
-  }
-
- private:
-  static void fetch(const seal_request& request, const placed_payload& payload) noexcept {
-    __builtin_prefetch(request.out.data());
-    __builtin_prefetch(request.payload.data());
-    __builtin_prefetch(&payload);
+    return count;
   }
 };
 
-void seal_burst(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
+std::size_t seal_burst(crypto::engine& engine, std::span<seal_job> jobs) noexcept {
+  std::size_t sealed = 0;
   while (!jobs.empty()) {
     const std::span<seal_job> batch = jobs.first(std::min(jobs.size(), seal_batch::size_max));
     jobs = jobs.subspan(batch.size());
-    seal_batch::run(engine, batch);
+    sealed += seal_batch::run(engine, batch);
   }
+  return sealed;
 }
 
 }  // namespace millrace::quic::protect

@@ -74,10 +74,11 @@ class send_keys {
 };
 
 // Seals many packets, of one connection or of several, header protection side by side. Numbers of one connection rise.
+// Answers how many were sealed; when it is not all of them, request.code of each says which and why.
 struct seal_job {
   send_keys* keys = nullptr;
   seal_request request;
 };
-void seal_burst(crypto::engine& engine, std::span<seal_job> jobs) noexcept;
+std::size_t seal_burst(crypto::engine& engine, std::span<seal_job> jobs) noexcept;
 
 }  // namespace millrace::quic::protect

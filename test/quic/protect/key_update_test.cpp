@@ -294,7 +294,7 @@ TEST(burst, of_several_connections_and_suites_is_sealed_and_opened_without_the_h
     mem::heap_tally tally;
     {
       const mem::heap_watch watch(tally);
-      seal_burst(engine, jobs);
+      EXPECT_EQ(seal_burst(engine, jobs), count);
       open_burst(engine, requests);
     }
     if (mem::heap_counter_present()) {
@@ -307,6 +307,35 @@ TEST(burst, of_several_connections_and_suites_is_sealed_and_opened_without_the_h
       ASSERT_EQ(opened.packet_number, jobs[i].request.packet_number);
       ASSERT_EQ(to_hex(base::byte_view(packets[i]).subspan(opened.header_size, opened.payload_size)), to_hex(texts[i]));
     }
+  }
+}
+
+TEST(burst, seals_the_others_when_some_are_refused) {
+  crypto::engine engine = test::make_engine();
+  test::seeded random(70);
+  direction d(engine, {1, test::suites[0].ours}, random.bytes(test::suites[0].secret_size));
+  constexpr std::size_t count = 40;
+  const bytes text = random.bytes(100);
+  const base::byte_view piece(text);
+  std::vector<bytes> packets(count);
+  std::vector<quic::protect::seal_job> jobs(count);
+  const auto refused = [](std::size_t i) { return i % 5 == 3; };
+  for (std::size_t i = 0; i < count; ++i) {
+    packets[i].resize(pn_offset + 4 + text.size() + 16 - (refused(i) ? 1 : 0));
+    packets[i][0] = 0x43;
+    jobs[i].keys = &*d.send;
+    jobs[i].request = {
+        .out = packets[i], .pn_offset = pn_offset, .pn_size = 4, .packet_number = i, .payload = {&piece, 1}};
+  }
+  EXPECT_EQ(seal_burst(engine, jobs), 32u);
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(jobs[i].request.code, refused(i) ? seal_errc::no_room : seal_errc::ok) << i;
+    quic::protect::open_request r{
+        .keys = &*d.receive, .largest_pn = &d.largest, .packet = packets[i], .pn_offset = pn_offset};
+    quic::protect::open_burst(engine, std::span(&r, 1));
+    if (refused(i)) continue;
+    ASSERT_EQ(r.code, open_errc::ok) << i;
+    EXPECT_EQ(to_hex(base::byte_view(packets[i]).subspan(r.opened.header_size, r.opened.payload_size)), to_hex(text));
   }
 }
 
@@ -334,7 +363,7 @@ TEST(burst, seals_as_libcrypto_does_and_opens_what_it_sealed) {
       jobs[i].request = {
           .out = ours[i], .pn_offset = pn_offset, .pn_size = 4, .packet_number = i, .payload = pieces[i]};
     }
-    seal_burst(engine, jobs);
+    EXPECT_EQ(seal_burst(engine, jobs), count);
     std::vector<quic::protect::open_request> requests(count);
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(jobs[i].request.code, seal_errc::ok);
