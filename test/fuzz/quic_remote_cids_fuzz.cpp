@@ -109,7 +109,7 @@ struct model {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
-  const std::uint64_t limit = 2 + data[0] % 7;
+  const std::uint64_t limit = 2 + data[0] % (max_remote_cids - 1);
   model m{remote_cids::for_server(id_of(0, 0), {.active_limit = limit}), limit};
   for (std::size_t i = 1; i + 2 < size && i < 3000 && !m.closed; i += 3) {
     const std::uint8_t a = data[i + 1];

@@ -79,7 +79,8 @@ connection::connection(transport& t, connection_host& host, const server_start& 
     active_path().amount.on_validated();
     migration_.on_validated(migration_.active(), s.now_ns);
   }
-  handshake_ = t_.handshakes.get(std::move(context), handshake_acks());
+  handshake_ = t_.handshakes.get(std::move(context), handshake_acks(), t_.sent, t_.settings.most_sent_blocks);
+  if (handshake_ != nullptr) recovery_.lend(handshake_->sent);
   if (handshake_ != nullptr && make_initial_keys()) return;
   t_.events.add(event::refused_no_memory);
   end_with(end_reason::refused);
@@ -116,12 +117,13 @@ connection::connection(transport& t, connection_host& host, const client_start& 
   t_.events.add(event::connected);
   trace_.begin(t_.trace, begun_record());
   migration_.on_validated(migration_.active(), s.now_ns);
-  handshake_ = t_.handshakes.get(std::move(context), handshake_acks());
+  handshake_ = t_.handshakes.get(std::move(context), handshake_acks(), t_.sent, t_.settings.most_sent_blocks);
   if (handshake_ == nullptr) {
     t_.events.add(event::refused_no_memory);
     end_with(end_reason::refused);
     return;
   }
+  recovery_.lend(handshake_->sent);
   begin_client(s);
 }
 
@@ -141,8 +143,11 @@ void connection::release() noexcept {
     if (std::exchange(is_away_, false)) t_.steps->wait_for(handshake_->step);
     const mem::heap_watch watch(t_.handshake_heap);
     for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
+    recovery_.end_early(now_ns_);
     t_.handshakes.give(std::exchange(handshake_, nullptr));
   }
+  numbers_.give_back(t_.ranges);
+  paths_.give_back(t_.paths);
   keys_.release(t_.keys);
   if (std::exchange(half_open_, false)) host_.on_handshake_done(*this);
   phase_ = phase::ended;

@@ -18,12 +18,12 @@
 #include "quic/conn/connection_parts.hpp"
 #include "quic/conn/datagram_queue.hpp"
 #include "quic/conn/idle_timer.hpp"
+#include "quic/conn/path_table.hpp"
 #include "quic/conn/peer_updates.hpp"
 #include "quic/conn/stream_queue.hpp"
 #include "quic/conn/transport.hpp"
 #include "quic/path/cid_codec.hpp"
 #include "quic/path/local_cids.hpp"
-#include "quic/path/migration.hpp"
 #include "quic/path/mtu_search.hpp"
 #include "quic/path/remote_cids.hpp"
 #include "quic/protect/initial.hpp"
@@ -59,7 +59,7 @@ class connection {
   path::local_cids local_cids_;
   path::remote_cids remote_cids_;
   path::migration migration_;
-  std::array<path_state, path::max_paths> paths_;
+  path_table paths_;
   path::mtu_search mtu_;
   idle_timer idle_;
   close_state close_;

@@ -42,6 +42,7 @@ namespace millrace::quic::conn {
   X(ack_of_unsent, "acknowledgements of packets that were never sent")                \
   X(crypto_ignored, "CRYPTO frames that came when TLS was gone")                      \
   X(crypto_too_far, "CRYPTO data beyond its window or in too many pieces")            \
+  X(ack_ranges_no_memory, "packets of which the oldest holes had no place any more")  \
   X(stream_no_memory, "packets not taken in because no buffer was free for a stream") \
   X(streams_opened, "streams opened by peers")                                        \
   X(streams_refused, "streams of peers that no memory was left for")                  \

@@ -436,6 +436,7 @@ void connection::drop_handshake_if_done() noexcept {
     return;
   const mem::heap_watch watch(t_.handshake_heap);
   for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
+  recovery_.end_early(now_ns_);
   t_.handshakes.give(std::exchange(handshake_, nullptr));
 }
 

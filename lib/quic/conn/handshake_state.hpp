@@ -9,6 +9,7 @@
 #include "quic/conn/handshake_steps.hpp"
 #include "quic/conn/number_space.hpp"
 #include "quic/conn/traffic_keys.hpp"
+#include "quic/recovery/early_spaces.hpp"
 #include "quic/stream/reassembly.hpp"
 #include "quic/stream/send_stream.hpp"
 #include "tls/quic_handshake.hpp"
@@ -39,6 +40,7 @@ struct handshake_state {
   tls::quic_handshake tls;
   level_keys initial, handshake, early;
   handshake_space initial_numbers, handshake_numbers;
+  recovery::early_spaces sent;                       // lent to the connection's loss recovery
   std::array<crypto_stream, 3> crypto;               // by recovery::packet_space
   std::array<std::uint8_t, token_bytes_most> token;  // client: for the next Initials
   std::uint16_t token_size = 0;
@@ -46,8 +48,9 @@ struct handshake_state {
   bool chose_version = false;  // RFC 9368: the version is settled
 
   template <class Context>
-  handshake_state(std::shared_ptr<Context> context, const recovery::ack_policy_config& acks) noexcept
-      : tls(std::move(context)), initial_numbers(acks), handshake_numbers(acks) {}
+  handshake_state(std::shared_ptr<Context> context, const recovery::ack_policy_config& acks, recovery::sent_pool& pool,
+                  std::uint32_t most_sent_blocks) noexcept
+      : tls(std::move(context)), initial_numbers(acks), handshake_numbers(acks), sent(pool, most_sent_blocks) {}
 };
 
 }  // namespace millrace::quic::conn

@@ -73,7 +73,7 @@ void connection::replace_cids(std::uint64_t now_ns) noexcept {
 }
 
 void connection::check_paths(std::uint64_t now_ns) noexcept {
-  for (std::uint8_t i = 0; i < path::max_paths; ++i) {
+  for (std::uint8_t i = 0; i < paths_.size(); ++i) {
     path_state& p = paths_[i];
     if (!p.challenge.is_running() || !p.challenge.on_timeout(now_ns)) continue;
     t_.events.add(event::path_failed);
@@ -92,6 +92,7 @@ void connection::check_paths(std::uint64_t now_ns) noexcept {
       p = path_state{};
     }
   }
+  paths_.fit(t_.paths, migration_);
 }
 
 void connection::follow_mtu() noexcept {
@@ -108,8 +109,10 @@ bool connection::migrate(const path::path_address& to, std::uint16_t interface, 
   const bool has_cid =
       known && paths_[known->index].has_cid && remote_cids_.find(paths_[known->index].remote_cid) != nullptr;
   if (!has_cid && remote_cids_.unused() == 0) return false;
+  if (!known && !paths_.reserve(t_.paths)) return false;
   // A client tells its own moves apart by counting them.
   const path::migration::decision d = migration_.on_packet({to, ++moves_, false, true, now_ns});
+  paths_.fit(t_.paths, migration_);
   if (d.what != path::migration::step::move) return false;
   if (d.fresh) {
     if (d.has_evicted) drop_cid(paths_[d.evicted.index]);

@@ -408,6 +408,7 @@ void connection::note_received(arrival& a, bool eliciting, bool probing, bool sa
     if (numbers_.largest_opened == wire::no_packet_number || number > numbers_.largest_opened)
       peer_spins_ = (a.opened.first_byte & spin_bit) != 0;
     note(numbers_);
+    if (!numbers_.fit(t_.ranges)) t_.events.add(event::ack_ranges_no_memory);
     if (same_path && is_server_)
       static_cast<void>(migration_.on_packet({a.datagram.address, number, probing, confirmed_, a.now_ns}));
   } else if (handshake_ != nullptr) {  // its own frames may have ended the handshake's state
@@ -432,10 +433,15 @@ bool connection::judge_path(arrival& a) noexcept {
   }
   const wire::frame_rules rules(a.type, wire::sender::client, t_.settings.max_datagram_frame_size);
   const wire::walk_result walked = wire::walk_frames(a.payload, rules, wire::frame_visitor{});
-  if (!walked) return true;  // the walk that counts says what is wrong
+  if (!walked) return true;                                                 // the walk that counts says what is wrong
+  if (!migration_.find(a.datagram.address) && !paths_.reserve(t_.paths)) {  // what is not acknowledged comes again
+    t_.events.add(event::migrations_refused);
+    return false;
+  }
   const path::migration::decision d =
       migration_.on_packet({a.datagram.address, a.opened.packet_number,
                             walked.probing || a.space != packet_space::application, confirmed_, a.now_ns});
+  paths_.fit(t_.paths, migration_);
   if (d.what == path::migration::step::drop || d.refused) t_.events.add(event::migrations_refused);
   if (d.what == path::migration::step::drop) return false;
   a.slot = d.slot;

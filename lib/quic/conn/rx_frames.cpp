@@ -171,7 +171,7 @@ bool connection::on_retire_connection_id(arrival& a, const wire::retire_connecti
 }
 
 bool connection::on_path_response(arrival& a, const wire::path_response_frame& f) noexcept {
-  for (std::uint8_t i = 0; i < path::max_paths; ++i) {
+  for (std::uint8_t i = 0; i < paths_.size(); ++i) {
     path_state& p = paths_[i];
     if (!p.challenge.is_running()) continue;
     const path::path_challenge::answer got = p.challenge.on_response(f.data, a.now_ns);
@@ -215,7 +215,7 @@ void connection::on_token_acked(packet_space space, const recovery::sent_token& 
       return;
     case token_kind::ack:  // RFC 9000 13.2.4: the peer knows of all up to there
       if (space == packet_space::application)
-        numbers_.received.forget_below(token.value + 1);
+        numbers_.forget_below(token.value + 1, t_.ranges);
       else if (handshake_ != nullptr)
         (space == packet_space::initial ? handshake_->initial_numbers : handshake_->handshake_numbers)
             .received.forget_below(token.value + 1);

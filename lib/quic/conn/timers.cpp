@@ -30,7 +30,8 @@ std::uint64_t connection::deadline_ns(std::uint64_t now_ns) const noexcept {
   }
   at = std::min({at, previous_keys_until_ns_, open_again_ns_});
   build_at(mtu_.deadline_ns());
-  for (const path_state& p : paths_) {
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    const path_state& p = paths_[i];
     build_at(p.challenge.deadline_ns());
     at = std::min(at, p.challenge.failure_ns());
   }

@@ -8,6 +8,7 @@
 #include "quic/conn/application.hpp"
 #include "quic/conn/counters.hpp"
 #include "quic/conn/handshake_state.hpp"
+#include "quic/conn/path_table.hpp"
 #include "quic/conn/random_source.hpp"
 #include "quic/conn/settings.hpp"
 #include "quic/conn/stream_store.hpp"
@@ -24,6 +25,8 @@ struct transport {
   stream_store& streams;
   mem::object_pool<handshake_state>& handshakes;
   key_store& keys;
+  mem::object_pool<many_ranges>& ranges;
+  mem::object_pool<more_paths>& paths;
   random_source& random;
   counters& events;
   mem::heap_tally& handshake_heap;   // what GnuTLS takes: counted apart from the data path's

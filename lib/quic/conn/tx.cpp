@@ -320,7 +320,7 @@ void connection::note_sent(draft_plan& plan, const packet_draft& draft, std::uin
 
 // PATH_CHALLENGE and PATH_RESPONSE go by the path they are about (RFC 9000 8.2), in a datagram of their own.
 std::size_t connection::build_path_probe(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept {
-  for (std::uint8_t i = 0; i < path::max_paths; ++i) {
+  for (std::uint8_t i = 0; i < paths_.size(); ++i) {
     path_state& p = paths_[i];
     if (migration_.paths()[i].role == path::path_role::unused) continue;
     if (p.responses.is_empty() && !p.challenge.wants_challenge(now_ns)) continue;

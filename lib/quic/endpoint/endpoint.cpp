@@ -17,6 +17,11 @@ constexpr std::uint32_t rest_steps = 8;                     // in which all are 
 std::uint32_t key_blocks(const endpoint_settings& s) noexcept {
   return s.awake_keys == 0 ? s.connections : std::min(s.awake_keys, s.connections);
 }
+// Those with more than one path at a time: a crowd behind a NAT that began anew, and no more than there are.
+std::uint32_t moved_connections(const endpoint_settings& s) noexcept {
+  constexpr std::uint32_t least = 256;
+  return std::min(s.connections, std::max(least, s.connections / 4));
+}
 
 }  // namespace
 
@@ -25,7 +30,9 @@ std::size_t memory_bytes(const endpoint_settings& s) noexcept {
   const std::size_t connections = s.connections;
   return connections * (sizeof(conn::connection) + 128 + 2 * a_slot + sizeof(base::timer_node) +
                         (ids_each + 1 + cid_map::tokens_each) * (64 + 4 * sizeof(base::hash_index::slot))) +
-         key_blocks(s) * sizeof(conn::traffic_keys) + s.handshakes * (sizeof(conn::handshake_state) + a_slot) +
+         key_blocks(s) * (sizeof(conn::traffic_keys) + sizeof(conn::many_ranges) + a_slot) +
+         moved_connections(s) * (sizeof(conn::more_paths) + a_slot) +
+         s.handshakes * (sizeof(conn::handshake_state) + a_slot) +
          s.streams * (sizeof(conn::live_stream) + 64 + 4 * sizeof(base::hash_index::slot) + 8) +
          s.sent_blocks * sizeof(recovery::sent_block) + s.pieces * (sizeof(stream::piece) + a_slot / 2) +
          s.source_slots * sizeof(source_limits::slot) + 65'536;
@@ -39,6 +46,8 @@ quic_endpoint::parts::parts(pools made, const seeds& s, quic_endpoint& owner, co
       streams(owner.settings_.streams, s.streams),
       handshakes(std::move(made.handshakes)),
       keys(std::move(made.keys)),
+      ranges(std::move(made.ranges)),
+      paths(std::move(made.paths)),
       connections(std::move(made.connections)),
       random(s.random),
       cids(owner.settings_.connections, ids_each, s.cids),
@@ -51,7 +60,17 @@ quic_endpoint::parts::parts(pools made, const seeds& s, quic_endpoint& owner, co
       tokens(s.nonce, owner.settings_.tokens),
       spent_memory(mem::region::make_array<std::uint64_t>("quic_spent_tokens", spent_slots)),
       spent(spent_memory.array<std::uint64_t>()),
-      shared{owner.settings_.transport, owner.engine_, sent, pieces, streams, handshakes, keys, random, owner.events_,
+      shared{owner.settings_.transport,
+             owner.engine_,
+             sent,
+             pieces,
+             streams,
+             handshakes,
+             keys,
+             ranges,
+             paths,
+             random,
+             owner.events_,
              owner.handshake_heap_} {
   static_cast<void>(tokens.rotate(owner.engine_, 1, k.token));
 }
@@ -71,14 +90,19 @@ base::result<std::unique_ptr<quic_endpoint>> quic_endpoint::make(const endpoint_
   if (!handshakes) return handshakes.error();
   auto traffic = mem::object_pool<conn::traffic_keys>::make(name + "keys", key_blocks(settings));
   if (!traffic) return traffic.error();
+  auto ranges = mem::object_pool<conn::many_ranges>::make(name + "ranges", key_blocks(settings));
+  if (!ranges) return ranges.error();
+  auto paths = mem::object_pool<conn::more_paths>::make(name + "paths", moved_connections(settings));
+  if (!paths) return paths.error();
   auto connections = mem::object_pool<held>::make(name + "connections", settings.connections);
   if (!connections) return connections.error();
   parts::seeds seeds;
   if (!crypto::random_bytes({reinterpret_cast<std::uint8_t*>(&seeds), sizeof(seeds)}))
     return base::failure{"the kernel gives no random bytes", ""};
-  made->parts_ = std::make_unique<parts>(parts::pools{std::move(pieces.value()), std::move(handshakes.value()),
-                                                      std::move(traffic.value()), std::move(connections.value())},
-                                         seeds, *made, keys, packets, now_ns);
+  made->parts_ = std::make_unique<parts>(
+      parts::pools{std::move(pieces.value()), std::move(handshakes.value()), std::move(traffic.value()),
+                   std::move(ranges.value()), std::move(paths.value()), std::move(connections.value())},
+      seeds, *made, keys, packets, now_ns);
   const parts& p = *made->parts_;
   if (p.sent.capacity() < settings.sent_blocks || p.streams.capacity() < settings.streams || !p.cids.is_made() ||
       !p.timer_memory || !p.source_memory || !p.spent_memory)
@@ -116,6 +140,13 @@ std::uint64_t quic_endpoint::connection_bytes() const noexcept {
   const std::uint64_t ids = parts_->cids.ours() * cid_map::bytes_each;
   return parts_->connections.slot_bytes() + sizeof(base::timer_node) + ids / std::max(1u, connections());
 }
+std::uint64_t quic_endpoint::held_bytes() const noexcept {
+  const auto lent = [](const auto& pool) { return std::uint64_t{pool.in_use()} * pool.slot_bytes(); };
+  const parts& p = *parts_;
+  return std::uint64_t{p.connections.in_use()} * connection_bytes() + lent(p.keys) + lent(p.handshakes) +
+         lent(p.ranges) + lent(p.paths) + lent(p.piece_pool) + p.sent.lent() * sizeof(recovery::sent_block) +
+         p.streams.open_streams() * sizeof(conn::live_stream);
+}
 std::uint32_t quic_endpoint::connection_ids() const noexcept { return parts_->cids.ours() + parts_->cids.strange(); }
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }
@@ -123,8 +154,8 @@ const conn::transport& quic_endpoint::shared() const noexcept { return parts_->s
 
 bool quic_endpoint::is_whole() noexcept {
   return parts_->connections.is_whole() && parts_->handshakes.is_whole() && parts_->keys.is_whole() &&
-         parts_->piece_pool.is_whole() && parts_->streams.open_streams() == 0 && parts_->sent.lent() == 0 &&
-         parts_->cids.tokens() == 0;
+         parts_->ranges.is_whole() && parts_->paths.is_whole() && parts_->piece_pool.is_whole() &&
+         parts_->streams.open_streams() == 0 && parts_->sent.lent() == 0 && parts_->cids.tokens() == 0;
 }
 
 conn::connection_host::new_cid quic_endpoint::make_cid() noexcept {

@@ -125,6 +125,9 @@ class quic_endpoint final : public conn::connection_host {
   [[nodiscard]] std::uint32_t connections() const noexcept;
   // What one takes of the pools and tables as long as it lives, its share of the IDs that are mapped now with it.
   [[nodiscard]] std::uint64_t connection_bytes() const noexcept;
+  // What all connections take of pools and tables at this moment, what is lent to them on need with it; not what GnuTLS
+  // takes (handshakes), nor received packets that streams hold.
+  [[nodiscard]] std::uint64_t held_bytes() const noexcept;
   [[nodiscard]] std::uint32_t half_open() const noexcept;
   [[nodiscard]] std::uint32_t connection_ids() const noexcept;  // that lead to connections, clients' first ones too
   [[nodiscard]] const conn::counters& events() const noexcept { return events_; }

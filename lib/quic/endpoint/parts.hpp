@@ -30,6 +30,8 @@ struct quic_endpoint::parts {
   conn::stream_store streams;
   mem::object_pool<conn::handshake_state> handshakes;
   conn::key_store keys;
+  mem::object_pool<conn::many_ranges> ranges;
+  mem::object_pool<conn::more_paths> paths;
   mem::object_pool<held> connections;
   conn::random_source random;
   cid_map cids;
@@ -49,6 +51,8 @@ struct quic_endpoint::parts {
     mem::object_pool<stream::piece> pieces;
     mem::object_pool<conn::handshake_state> handshakes;
     mem::object_pool<conn::traffic_keys> keys;
+    mem::object_pool<conn::many_ranges> ranges;
+    mem::object_pool<conn::more_paths> paths;
     mem::object_pool<held> connections;
   };
   struct seeds {

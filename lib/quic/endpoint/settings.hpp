@@ -39,7 +39,7 @@ struct endpoint_settings {
 };
 
 // What an established connection takes in which nothing happens: itself, its IDs, its timer; no keys, no sent packets.
-inline constexpr std::uint64_t idle_connection_bytes = 5632;
+inline constexpr std::uint64_t idle_connection_bytes = 4096;
 
 // EAL memory of an endpoint's pools and tables, a little above the truth.
 [[nodiscard]] std::size_t memory_bytes(const endpoint_settings& settings) noexcept;

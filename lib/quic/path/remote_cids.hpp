@@ -27,7 +27,7 @@
 
 namespace millrace::quic::path {
 
-inline constexpr std::size_t max_remote_cids = 8;
+inline constexpr std::size_t max_remote_cids = 4;
 inline constexpr std::size_t retirements_per_cid = 4;  // RFC 9000 5.1.2 wants at least two
 inline constexpr std::size_t max_retirements = max_remote_cids * retirements_per_cid;
 

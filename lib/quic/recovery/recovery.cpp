@@ -23,8 +23,7 @@ std::uint64_t backed_off(std::uint64_t ns, std::uint32_t count) noexcept { retur
 }  // namespace
 
 loss_recovery::loss_recovery(const recovery_config& config, sent_pool& pool) noexcept
-    : spaces_{sent_packets{pool, config.most_blocks}, sent_packets{pool, config.most_blocks},
-              sent_packets{pool, config.most_blocks}},
+    : application_(pool, config.most_blocks),
       congestion_(config.kind, config.congestion),
       ecn_(config.use_ecn),
       next_skip_(0),
@@ -59,7 +58,14 @@ void loss_recovery::on_path_changed(std::uint64_t now_ns, bool same_host) noexce
   event_lost_ = event_spurious_ = 0;
 }
 
+void loss_recovery::end_early(std::uint64_t now_ns) noexcept {
+  for (const packet_space space : {packet_space::initial, packet_space::handshake})
+    if (has(space) && !at(space).is_idle()) discard(space, now_ns);
+  early_ = nullptr;
+}
+
 void loss_recovery::discard(packet_space space, std::uint64_t now_ns) noexcept {
+  if (!has(space)) return;
   in_flight_ -= std::min(at(space).discard(), in_flight_);
   pto_count_ = 0;  // RFC 9002 6.2.2: the timer starts again
   anti_deadlock_ns_ = now_ns;
@@ -140,18 +146,21 @@ void loss_recovery::on_spurious(packet_space space, const sent_report& r) noexce
 
 recovery_timer loss_recovery::timer(bool amplification_limited) const noexcept {
   recovery_timer next;
-  for (std::size_t i = 0; i < packet_spaces; ++i)  // RFC 9002 A.8: losses by time come first
-    if (spaces_[i].loss_ns() < next.at_ns)
-      next = {spaces_[i].loss_ns(), timer_kind::loss, static_cast<packet_space>(i)};
+  const std::size_t first = early_ == nullptr ? packet_spaces - 1 : 0;
+  for (std::size_t i = first; i < packet_spaces; ++i) {  // RFC 9002 A.8: losses by time come first
+    const std::uint64_t loss_ns = this->space(static_cast<packet_space>(i)).loss_ns();
+    if (loss_ns < next.at_ns) next = {loss_ns, timer_kind::loss, static_cast<packet_space>(i)};
+  }
   if (next.kind == timer_kind::loss || amplification_limited) return next;
 
   const std::uint64_t wait_ns = backed_off(rtt_.pto_ns(), pto_count_);
   bool eliciting = false;
-  for (std::size_t i = 0; i < packet_spaces; ++i) {
-    if (!spaces_[i].has_eliciting()) continue;
-    eliciting = true;
+  for (std::size_t i = first; i < packet_spaces; ++i) {
     const auto space = static_cast<packet_space>(i);
-    std::uint64_t at_ns = later(spaces_[i].last_eliciting_ns(), wait_ns);
+    const sent_packets& sent = this->space(space);
+    if (!sent.has_eliciting()) continue;
+    eliciting = true;
+    std::uint64_t at_ns = later(sent.last_eliciting_ns(), wait_ns);
     if (space == packet_space::application) {
       if (!confirmed_) continue;  // RFC 9002 6.2.1: the peer may be unable to read it yet
       at_ns = later(at_ns, backed_off(rtt_.max_ack_delay_ns(), pto_count_));

@@ -14,23 +14,14 @@
 // Source   RFC 9002 A, B, RFC 9000 13.4, 9.4. Tests  test/quic/recovery/recovery_test.cpp, congestion_sim_test.cpp
 #pragma once
 
-#include "quic/recovery/congestion.hpp"
+#include "quic/recovery/early_spaces.hpp"
 #include "quic/recovery/ecn.hpp"
 #include "quic/recovery/pacer.hpp"
 #include "quic/recovery/persistence.hpp"
+#include "quic/recovery/recovery_config.hpp"
 #include "quic/recovery/rtt.hpp"
-#include "quic/recovery/sent_packets.hpp"
 
 namespace millrace::quic::recovery {
-
-struct recovery_config {
-  bool is_server = true;
-  congestion_kind kind = congestion_kind::cubic;
-  congestion_config congestion{};
-  bool use_ecn = true;
-  std::uint32_t most_blocks = 1024;  // of 28 packets, a packet number space: 34 MB in flight
-  std::uint64_t skip_seed = 1;       // unknown to the peer; 0: no packet number is left out
-};
 
 enum class timer_kind : std::uint8_t { none, loss, pto };
 struct recovery_timer {
@@ -67,7 +58,8 @@ class loss_recovery {
   static constexpr std::uint64_t least_packet_threshold = 3;  // RFC 9002 6.1.1
   static constexpr std::uint64_t most_packet_threshold = 64;  // ours: how far reordering may widen it
 
-  std::array<sent_packets, packet_spaces> spaces_;
+  sent_packets application_;
+  early_spaces* early_ = nullptr;
   rtt rtt_;
   congestion congestion_;
   pacer pacer_;
@@ -91,6 +83,9 @@ class loss_recovery {
   loss_recovery(const recovery_config& config, sent_pool& pool) noexcept;
 
   // --- what the connection knows ---
+  // For Initial and Handshake packets, until end_early(): nothing is sent or taken in there before and after.
+  void lend(early_spaces& early) noexcept { early_ = &early; }
+  void end_early(std::uint64_t now_ns) noexcept;
   void on_handshake_keys() noexcept { has_handshake_keys_ = true; }
   void on_handshake_confirmed() noexcept { confirmed_ = peer_validated_ = true; }
   void set_max_ack_delay(std::uint64_t ns) noexcept { rtt_.set_max_ack_delay(ns); }
@@ -108,7 +103,7 @@ class loss_recovery {
   template <class Owner>
   void lose_all(packet_space space, Owner& owner) noexcept {
     lose_visitor<Owner> visitor{*this, owner, space};
-    at(space).lose_all(visitor);
+    if (has(space)) at(space).lose_all(visitor);
     pto_count_ = 0;
   }
 
@@ -137,7 +132,9 @@ class loss_recovery {
     return s.largest_sent() + 1;
   }
   // Room to keep the next packet with so many tokens. False: send only what need not be kept; counted in the pool.
-  [[nodiscard]] bool reserve(packet_space space, unsigned tokens) noexcept { return at(space).reserve(tokens); }
+  [[nodiscard]] bool reserve(packet_space space, unsigned tokens) noexcept {
+    return has(space) && at(space).reserve(tokens);
+  }
   // An ack-eliciting packet, or one in flight. sent_ns, bytes, eliciting, ect and path_probe are the caller's to fill
   // in. bytes 0 is a packet of another path (RFC 9000 9.3.1): it is not in flight on this one.
   void on_sent(packet_space space, std::uint64_t number, const sent_packet& packet,
@@ -161,6 +158,8 @@ class loss_recovery {
   template <class Owner>
   [[nodiscard]] ack_fault on_ack(packet_space space, const wire::ack_frame& f, std::uint64_t ack_delay_ns,
                                  std::uint64_t now_ns, Owner& owner) noexcept {
+    if (!has(space)) [[unlikely]]
+      return ack_fault::none;
     ack_tally tally;
     tally.now_ns = now_ns;
     tally.largest = f.largest;
@@ -192,8 +191,11 @@ class loss_recovery {
     return on_pto(due.space, now_ns);
   }
 
-  [[nodiscard]] const sent_packets& space(packet_space s) const noexcept {
-    return spaces_[static_cast<std::size_t>(s)];
+  // Whether packets of that space are known: of the application's always.
+  [[nodiscard]] bool has(packet_space s) const noexcept { return s == packet_space::application || early_ != nullptr; }
+  [[nodiscard]] const sent_packets& space(packet_space s) const noexcept {  // one that it has()
+    MILLRACE_ASSERT(has(s));
+    return s == packet_space::application ? application_ : early_->of_[static_cast<std::size_t>(s)];
   }
   [[nodiscard]] const rtt& round_trip() const noexcept { return rtt_; }
   [[nodiscard]] const congestion& controller() const noexcept { return congestion_; }
@@ -209,7 +211,9 @@ class loss_recovery {
   }
 
  private:
-  [[nodiscard]] sent_packets& at(packet_space s) noexcept { return spaces_[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] sent_packets& at(packet_space s) noexcept {
+    return s == packet_space::application ? application_ : early_->of_[static_cast<std::size_t>(s)];
+  }
   [[nodiscard]] bool is_current(packet_space s, std::uint64_t number) const noexcept {
     return s != packet_space::application || number >= path_first_;
   }

@@ -17,12 +17,13 @@ constexpr auto app = packet_space::application;
 
 struct side {
   sent_pool pool{64};
+  early_spaces early{pool};
   loss_recovery r;
   std::uint64_t now_ns = second;
   std::vector<std::uint64_t> acked;
   std::vector<std::uint64_t> lost;
 
-  explicit side(const recovery_config& c = {.use_ecn = false, .skip_seed = 0}) : r(c, pool) {}
+  explicit side(const recovery_config& c = {.use_ecn = false, .skip_seed = 0}) : r(c, pool) { r.lend(early); }
   void on_acked(packet_space, const sent_token& t) { acked.push_back(t.value); }
   void on_lost(packet_space, const sent_token& t) { lost.push_back(t.value); }
 

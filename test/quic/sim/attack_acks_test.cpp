@@ -76,6 +76,24 @@ TEST(quic_attack_acks, of_hundreds_of_ranges_are_worked_on_within_bounds) {
             number_of(transport_error::protocol_violation));
 }
 
+// ... and when all places for many ranges are lent.
+TEST(quic_attack_acks, of_ours_name_fewer_ranges_yet_when_no_memory_is_left) {
+  hijack h(victim::server);
+  ASSERT_TRUE(h.take_over());
+  auto& ranges = h.target().endpoint->shared().ranges;
+  std::vector<quic::conn::many_ranges*> taken;
+  while (quic::conn::many_ranges* const one = ranges.get()) taken.push_back(one);
+  const std::uint64_t first = h.next_number(level::one_rtt);
+  for (std::uint64_t i = 0; i < 100; ++i)
+    h.inject({h.seal({.payload = frames().numbers({1}).pad(8).get(), .number = first + 2 * i})});
+  h.settle(100 * ms);
+  EXPECT_FALSE(h.said.code.has_value());
+  EXPECT_EQ(h.said.largest_acked, first + 198);
+  EXPECT_LE(h.said.ack_ranges, quic::conn::few_ack_ranges);
+  EXPECT_GT(h.event(event::ack_ranges_no_memory), 80u);
+  for (quic::conn::many_ranges* const one : taken) ranges.give(one);
+}
+
 // What we remember of a peer that leaves out every second number.
 TEST(quic_attack_acks, of_ours_name_few_ranges_however_many_holes_there_are) {
   hijack h(victim::server);

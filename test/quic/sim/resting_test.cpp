@@ -83,24 +83,43 @@ TEST(quic_resting, more_connections_than_keys_take_turns) {
 // docs/quic.md tells what a connection takes; of the pools, as they account for it, and not of the process.
 TEST(quic_resting, an_idle_connection_takes_what_the_documentation_says) {
   sim_pair p;
-  const auto idle_bytes = [&](const quic::endpoint::quic_endpoint& e) {
-    const quic::conn::transport& t = e.shared();
-    return std::uint64_t{e.connections()} * e.connection_bytes() +
-           std::uint64_t{t.keys.in_use()} * t.keys.slot_bytes() +
-           std::uint64_t{t.handshakes.in_use()} * t.handshakes.slot_bytes() +
-           std::uint64_t{t.sent.lent()} * sizeof(quic::recovery::sent_block) +
-           std::uint64_t{t.streams.open_streams()} * sizeof(quic::conn::live_stream);
-  };
   for (unsigned i = 0; i < 8; ++i) {
     p.client_app.streams.clear();
     ASSERT_TRUE(p.fetch({100'000}));
     ASSERT_TRUE(p.net.run([&] { return p.net.server->endpoint->half_open() == 0; }));
   }
-  EXPECT_GT(idle_bytes(*p.net.server->endpoint) / 8, 8192u) << "busy ones take more";
+  EXPECT_GT(p.net.server->endpoint->held_bytes() / 8, 8192u) << "busy ones take more";
   p.net.wait(6 * second);
   ASSERT_EQ(p.net.server->endpoint->connections(), 8u);
-  EXPECT_LE(idle_bytes(*p.net.server->endpoint) / 8, quic::endpoint::idle_connection_bytes);
-  EXPECT_LE(idle_bytes(*p.net.client->endpoint) / 8, quic::endpoint::idle_connection_bytes);
+  static_assert(quic::endpoint::idle_connection_bytes <= 4096);
+  RecordProperty("server_bytes", std::to_string(p.net.server->endpoint->held_bytes() / 8));
+  EXPECT_LE(p.net.server->endpoint->held_bytes() / 8, quic::endpoint::idle_connection_bytes);
+  EXPECT_LE(p.net.client->endpoint->held_bytes() / 8, quic::endpoint::idle_connection_bytes);
+}
+
+// A second path needs a place of its own; as long as there is none, the peer is not followed.
+TEST(quic_resting, a_peer_that_moves_is_followed_when_there_is_room_for_its_path) {
+  sim_pair p;
+  ASSERT_TRUE(p.fetch({1000}));
+  ASSERT_TRUE(p.net.run([&] { return p.net.server->endpoint->half_open() == 0; }));
+  p.net.wait(5 * second);
+  const std::uint64_t idle = p.net.server->endpoint->held_bytes();
+  auto& paths = p.net.server->endpoint->shared().paths;
+  std::vector<quic::conn::more_paths*> taken;
+  while (quic::conn::more_paths* const one = paths.get()) taken.push_back(one);
+  p.net.client_outside.port = 50'001;
+  p.connection->ping();
+  p.net.client->endpoint->touch(*p.connection);
+  p.net.wait(200 * ms);
+  EXPECT_GT(p.at_server(event::migrations_refused), 0u);
+  EXPECT_EQ(p.at_server(event::migrations), 0u);
+  for (quic::conn::more_paths* const one : taken) paths.give(one);
+  ASSERT_TRUE(ask_again(p, *p.connection, 50'000));
+  EXPECT_EQ(p.at_server(event::migrations), 1u);
+  EXPECT_EQ(p.server_app.last->address().remote, p.net.client_outside);
+  EXPECT_EQ(paths.in_use(), 1u);
+  p.net.wait(5 * second);
+  EXPECT_EQ(p.net.server->endpoint->held_bytes(), idle + paths.slot_bytes());
 }
 
 }  // namespace millrace::test
