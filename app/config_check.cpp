@@ -170,6 +170,9 @@ class checker {
       return refused("quic.stream-window-most", "it is less than stream-window");
     if (q.endpoint.handshakes > q.endpoint.connections)
       return refused("quic.handshakes", "there are more of them than connections");
+    // Keys cannot rest while a handshake is under way.
+    if (q.endpoint.awake_keys != 0 && q.endpoint.awake_keys < q.endpoint.handshakes)
+      return refused("quic.awake-keys", "there are fewer of them than handshakes");
     return base::done{};
   }
 

@@ -171,6 +171,20 @@ checksum-offload = false
   EXPECT_FALSE(c.pool.checksum_offload);
 }
 
+TEST(config, keys_of_quic_connections_rest_as_the_file_says) {
+  const serve_config usual = read("");
+  EXPECT_EQ(usual.quic.endpoint.awake_keys, 0u);
+  EXPECT_EQ(usual.quic.endpoint.rest_keys_after_ns, 2'000'000'000u);
+  const serve_config c = read("[quic]\nawake-keys = 300\nrest-keys-after = 0.5\n");
+  EXPECT_EQ(c.quic.endpoint.awake_keys, 300u);
+  EXPECT_EQ(c.quic.endpoint.rest_keys_after_ns, 500'000'000u);
+  EXPECT_EQ(read("[quic]\nrest-keys-after = 0\n").quic.endpoint.rest_keys_after_ns, 0u);
+  // Of those under way none can rest.
+  EXPECT_EQ(refusal("[quic]\nhandshakes = 100\nawake-keys = 99\n"),
+            "a.toml:3:14: there are fewer of them than handshakes");
+  EXPECT_EQ(refusal("[quic]\nhandshakes = 100\nawake-keys = 100\n"), "taken");
+}
+
 TEST(config, what_is_not_toml_is_told_at_its_place) {
   EXPECT_EQ(refusal("srmp-port = \n").rfind("a.toml:1:", 0), 0u) << refusal("srmp-port = \n");
   EXPECT_EQ(refusal("\n\n[limits\n").rfind("a.toml:3:", 0), 0u);

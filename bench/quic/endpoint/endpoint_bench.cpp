@@ -1,6 +1,7 @@
 // Whole QUIC connections between two endpoints in one thread, without a loop, a port or a wire: what a datagram costs
 // both of them, what a handshake costs the server, what an idle connection takes.
 #include <ctime>
+#include <random>
 
 #include "mem/packet_pool.hpp"
 #include "pipeline/hq_pattern.hpp"
@@ -96,6 +97,7 @@ struct ends {
   crypto::engine server_engine = std::move(*crypto::engine::make());
   std::unique_ptr<pipeline::hq_server> hq;
   reader app;
+  quic::conn::application* protocol = &app;
   std::unique_ptr<quic::endpoint::quic_endpoint> client, server;
   stats::drop_counters drops;
   std::uint64_t now_ns = start_ns;
@@ -103,18 +105,20 @@ struct ends {
   bool measures_server = false;
   std::uint64_t datagrams = 0;
 
-  explicit ends(std::uint16_t datagram_bytes, std::uint32_t connections = 16) {
+  // `lasting`: connections do not time out and their keys do not rest, however long the others take to begin.
+  explicit ends(std::uint16_t datagram_bytes, std::uint32_t connections = 16, bool lasting = false) {
     quic::endpoint::endpoint_settings s;
     s.connections = connections;
     s.handshakes = 64;
     s.streams = 1024;
-    s.sent_blocks = 4096;
+    s.sent_blocks = std::max(4096u, connections + 1024);  // each has an answer that was not acknowledged yet
     s.pieces = 16'384;
     s.source_slots = 64;
     s.sources.retry = quic::endpoint::retry_mode::never;
     s.sources.source_handshakes = s.sources.source_unproven = {0, 1};
     s.sources.most_half_open = connections;
     s.transport.max_datagram_bytes = datagram_bytes;
+    if (lasting) s.transport.idle_timeout_ns = s.rest_keys_after_ns = 0;
     quic::endpoint::endpoint_keys keys;
     hq = std::move(pipeline::hq_server::make(1024, nullptr).value());
     keys.cid[0] = 1;
@@ -122,7 +126,13 @@ struct ends {
     keys.cid[0] = 2;
     server = std::move(quic::endpoint::quic_endpoint::make(s, keys, server_engine, pool(), now_ns, epoch_ns).value());
     server->serve(tls.server);
-    static_cast<void>(server->add_application(pipeline::hq_protocol, *hq));
+  }
+  void add_files() { static_cast<void>(server->add_application(pipeline::hq_protocol, *hq)); }
+
+  // Connections that begin from now on have applications of their own.
+  void add_echo(quic::conn::application& of_server, quic::conn::application& of_client) {
+    protocol = &of_client;
+    static_cast<void>(server->add_application(pipeline::hq_protocol, of_server));
   }
 
   connection* connect(std::uint16_t port) {
@@ -130,7 +140,7 @@ struct ends {
     const std::uint8_t us[] = {198, 18, 0, 2}, them[] = {198, 18, 0, 1};
     r.address = {{base::ip_address::v4(us), port}, {base::ip_address::v4(them), 443}};
     r.server_name = "localhost";
-    r.protocol = &app;
+    r.protocol = protocol;
     r.context = tls.client;
     return client->connect(r, now_ns);
   }
@@ -171,6 +181,7 @@ struct ends {
 // ns of both ends a datagram of stream data, ACKs included; range: its size.
 void quic_transfer(benchmark::State& state) {
   ends e(static_cast<std::uint16_t>(state.range(0)));
+  e.add_files();
   e.connect(40'000);
   while (e.app.bytes < 50'000'000) e.step();  // the path's size is found, windows are open
   const std::uint64_t before = e.app.bytes;
@@ -216,6 +227,7 @@ BENCHMARK(quic_transfer__limit_ipsec_mb)->Arg(1452)->Arg(8972)->Unit(benchmark::
 // The server's CPU time of one full handshake, from the first Initial to the end of the connection.
 void quic_handshake_server(benchmark::State& state) {
   ends e(1452, 64);
+  e.add_files();
   e.app.asks = false;
   e.measures_server = true;
   std::uint16_t port = 20'000;
@@ -232,10 +244,86 @@ void quic_handshake_server(benchmark::State& state) {
 }
 BENCHMARK(quic_handshake_server)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
+// Takes DATAGRAM frames; the server's sends each back.
+class echo final : public quic::conn::application {
+ public:
+  bool answers = false;
+  std::uint64_t frames = 0;
+  std::uint64_t refused = 0;
+  void on_datagram(connection& c, base::byte_view bytes) noexcept override {
+    ++frames;
+    if (answers) refused += c.send_datagram(bytes) ? 0u : 1u;
+  }
+};
+
+// A server with so many established connections, all of them in use: bursts of 32 datagrams of different connections,
+// in random order, each of 64 bytes and answered with as many (of ten, all of them). ns of the server a packet that
+// came, with its answer. The first ones of every connection are not counted: they find out path sizes and hand out IDs.
+void quic_crowd(benchmark::State& state) {
+  constexpr unsigned server_bursts = 256;
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  ends e(1452, count, true);
+  echo at_server, at_client;
+  at_server.answers = true;
+  e.app.asks = false;
+  e.add_echo(at_server, at_client);
+  std::vector<connection*> all;
+  all.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    all.push_back(e.connect(static_cast<std::uint16_t>(1'000 + i % 60'000)));
+    if (all.back() == nullptr) return state.SkipWithError("no room for another connection");
+    for (unsigned turns = 0; e.server->half_open() != 0 || !all.back()->is_confirmed(); ++turns) {
+      if (turns > 100) return state.SkipWithError("a handshake does not end");
+      e.step();
+    }
+  }
+  std::mt19937 random(1);
+  const std::array<std::uint8_t, 64> text{};
+  const auto burst = [&] {
+    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(burst_pkts, count); ++i) {
+      std::swap(all[i], all[i + random() % (count - i)]);
+      if (all[i]->send_datagram(text)) e.client->touch(*all[i]);
+    }
+    while (e.pass(*e.client, *e.server) + e.pass(*e.server, *e.client) != 0) {
+    }
+    e.now_ns += 1'000;
+    if (e.client->due_ns() <= e.now_ns) e.client->on_time(e.now_ns);
+    const double began = cpu_seconds();
+    if (e.server->due_ns() <= e.now_ns) e.server->on_time(e.now_ns);
+    e.server_s += cpu_seconds() - began;
+  };
+  for (unsigned i = 0; i < count / 8; ++i) burst();
+  e.measures_server = true;
+  double server_s = 0;
+  std::uint64_t received = 0;
+  for (auto _ : state) {
+    const double before_s = e.server_s;
+    const std::uint64_t before = e.server->events().get(quic::conn::event::packets_received);
+    for (unsigned i = 0; i < server_bursts; ++i) burst();
+    state.SetIterationTime(e.server_s - before_s);
+    server_s += e.server_s - before_s;
+    received += e.server->events().get(quic::conn::event::packets_received) - before;
+  }
+  static double of_ten_ns = 0;
+  const double each_ns = server_s / static_cast<double>(received) * 1e9;
+  if (count == 10) of_ten_ns = each_ns;
+  state.counters["ns_packet"] = each_ns;
+  if (of_ten_ns != 0) state.counters["to_ten"] = each_ns / of_ten_ns;
+  state.counters["drops"] = static_cast<double>(e.drops.total() + at_server.refused);
+}
+BENCHMARK(quic_crowd)
+    ->Arg(10)
+    ->Arg(1'000)
+    ->Arg(100'000)
+    ->Iterations(64)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+
 // Memory of an established connection in which nothing happens, in bytes: what pools and tables lend it.
 void quic_idle_connection(benchmark::State& state) {
   constexpr std::uint32_t connections = 256;
   ends e(1452, connections);
+  e.add_files();
   e.app.asks = false;
   for (std::uint16_t i = 0; i < connections; ++i) {
     e.connect(static_cast<std::uint16_t>(10'000 + i));
@@ -254,4 +342,4 @@ BENCHMARK(quic_idle_connection)->Iterations(1);
 
 }  // namespace
 
-MILLRACE_EAL_BENCH_MAIN("-m", "512")
+MILLRACE_EAL_BENCH_MAIN("-m", "4096")

@@ -13,6 +13,7 @@
 // Threads  one lcore. Source  RFC 9001 5.1, 6.1, 6.5. Tests  test/quic/sim/resting_test.cpp
 #pragma once
 
+#include "base/fetch_ahead.hpp"
 #include "crypto/wiped.hpp"
 #include "mem/object_pool.hpp"
 #include "quic/protect/receive_keys.hpp"
@@ -28,6 +29,12 @@ struct traffic_keys {
   traffic_keys *next = nullptr, *before = nullptr;  // a ring of all that are lent
   crypto::wiped<protect::receive_keys> read;
   crypto::wiped<protect::send_keys> write;
+
+  void fetch_ahead() const noexcept {   // what opening and sealing a packet looks at, mostly
+    constexpr std::size_t used = 1344;  // of both: the header's key, then the keys of this phase
+    base::fetch_ahead(this, used);
+    base::fetch_ahead(&*write, used + 192);
+  }
 };
 
 class key_store {
@@ -88,6 +95,10 @@ class one_rtt_keys {
   }
   [[nodiscard]] traffic_keys* if_awake() noexcept { return block_; }
   void release(key_store& store) noexcept;
+  // Into the cache, if awake: the keys of the phase that is read, and those that are sent with.
+  void fetch_ahead() const noexcept {
+    if (block_ != nullptr) block_->fetch_ahead();
+  }
 
  private:
   friend class key_store;

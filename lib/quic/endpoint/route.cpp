@@ -2,6 +2,7 @@
 // table look-up and, for an Initial that may become a connection, one key derivation inside its budget.
 #include <algorithm>
 
+#include "base/fetch_ahead.hpp"
 #include "quic/endpoint/parts.hpp"
 
 namespace millrace::quic::endpoint {
@@ -13,6 +14,8 @@ using conn::event;
 using stats::drop_reason;
 
 constexpr std::uint8_t long_bit = 0x80;
+constexpr std::size_t connections_ahead = 4;  // datagrams of a burst
+constexpr std::size_t keys_ahead = 2;
 
 }  // namespace
 
@@ -20,7 +23,12 @@ unsigned quic_endpoint::on_datagrams(std::span<datagram_in> burst, std::uint64_t
                                      stats::drop_counters& drops) noexcept {
   now_ns_ = now_ns;
   unsigned useless = 0;
+  std::size_t ahead = 0;
   for (std::size_t i = 0; i < burst.size();) {
+    for (; ahead < burst.size() && ahead < i + connections_ahead; ++ahead)
+      if (const held* const h = other_at(burst, ahead)) base::fetch_ahead(h, sizeof(held));
+    if (i + keys_ahead < burst.size())
+      if (const held* const h = other_at(burst, i + keys_ahead)) h->connection.fetch_keys_ahead();
     wire::packet_header header;
     bool is_long = false;
     bool is_strange = false;
@@ -50,6 +58,15 @@ unsigned quic_endpoint::on_datagrams(std::span<datagram_in> burst, std::uint64_t
     i = end;
   }
   return useless;
+}
+
+// Of many connections each lies where the cache has nothing of it: the burst is known, so they are asked for some
+// places ahead, and their keys when they are there. Whose datagram it is, when not that of the one before.
+const quic_endpoint::held* quic_endpoint::other_at(std::span<datagram_in> burst, std::size_t i) const noexcept {
+  const datagram_in& d = burst[i];
+  if (d.bytes.size() < wire::min_short_packet_size || (d.bytes[0] & long_bit) != 0) return nullptr;
+  if (i != 0 && is_same_destination(d, burst[i - 1])) return nullptr;
+  return static_cast<const held*>(parts_->cids.find_ours(base::byte_view(d.bytes).subspan(1, path::local_cid_size)));
 }
 
 bool quic_endpoint::is_same_destination(const datagram_in& a, const datagram_in& b) noexcept {
