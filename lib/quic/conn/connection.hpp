@@ -107,8 +107,7 @@ class connection {
   ~connection() { release(); }
 
   // --- the endpoint's side ---
-  // In order of arrival, all addressed to an ID of this connection. What could not be used is counted in `drops`;
-  // answers how many datagrams were of no use at all.
+  // In order of arrival, all to an ID of this connection; answers how many were of no use (each counted in `drops`).
   unsigned on_datagrams(std::span<datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops) noexcept;
   // A Retry; a Version Negotiation (RFC 9000 6.2). Clients only. Whether it was of use.
   bool on_retry(const wire::packet_header& header, base::byte_view packet, std::uint64_t now_ns) noexcept;
@@ -126,7 +125,8 @@ class connection {
   [[nodiscard]] bool is_ended() const noexcept { return phase_ == phase::ended && !is_away_; }
   void on_step_done(std::uint64_t now_ns) noexcept;  // what transport::steps had taken
   [[nodiscard]] bool is_closing() const noexcept { return !close_.is_open(); }
-  void release() noexcept;  // gives everything back to the lcore's pools
+  void release() noexcept;                    // gives everything back to the lcore's pools
+  void end_with(end_reason reason) noexcept;  // without a word to the peer
 
   // --- the application's side ---
   // nullptr: the peer allows no more, or no memory is left; on_streams_available() tells when to try again.
@@ -167,6 +167,7 @@ class connection {
   [[nodiscard]] const peer_limits& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_streams_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }  // of the call that is running
+  [[nodiscard]] std::uint64_t began_ns() const noexcept { return began_ns_; }
   [[nodiscard]] connection_statistics statistics() const noexcept;
   [[nodiscard]] live_stream* find_stream(std::uint64_t id) noexcept;
 
@@ -289,7 +290,6 @@ class connection {
   void trace_drop(const arrival& a) noexcept;
   void note_lost(recovery::packet_space space, std::uint64_t number, std::uint32_t bytes) noexcept;
   void issue_cids() noexcept;  // timers.cpp, close.cpp
-  void end_with(end_reason reason) noexcept;
   void enter_closing(const connection_end& end, const char* why, std::uint64_t now_ns) noexcept;
   void tell_end() noexcept;
   void lose_everything(recovery::packet_space space) noexcept;

@@ -76,7 +76,13 @@ quic_endpoint::parts::parts(pools made, const seeds& s, quic_endpoint& owner, co
 }
 
 quic_endpoint::quic_endpoint(passkey, const endpoint_settings& settings, crypto::engine& engine) noexcept
-    : settings_(settings), engine_(engine) {}
+    : settings_(settings), engine_(engine) {
+  // The pool of handshakes is the table of those half open: Retry is asked for before it is full.
+  source_limits_config& s = settings_.sources;
+  s.most_half_open = std::min(s.most_half_open, settings_.handshakes);
+  s.retry_above = std::min(s.retry_above, std::max(1u, s.most_half_open / 4 * 3));
+  s.accept_below = std::min(s.accept_below, std::max(1u, s.retry_above / 2));
+}
 
 base::result<std::unique_ptr<quic_endpoint>> quic_endpoint::make(const endpoint_settings& settings,
                                                                  const endpoint_keys& keys, crypto::engine& engine,
@@ -191,6 +197,8 @@ void quic_endpoint::on_handshake_done(conn::connection& c) noexcept {
   held* h = static_cast<held*>(c.holder);
   if (h == nullptr || !h->is_half_open) return;
   h->is_half_open = false;
+  (h->older == nullptr ? oldest_half_open_ : h->older->newer) = h->newer;
+  (h->newer == nullptr ? newest_half_open_ : h->newer->older) = h->older;
   parts_->sources.on_half_open_done();
   if (!h->strange.empty()) {
     parts_->cids.remove_strange(h->strange);

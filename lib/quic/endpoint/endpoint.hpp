@@ -73,6 +73,7 @@ class quic_endpoint final : public conn::connection_host {
   base::fixed_vector<served, most_applications> applications_;
   conn::connection* first_ready_ = nullptr;
   conn::connection* last_ready_ = nullptr;
+  held *oldest_half_open_ = nullptr, *newest_half_open_ = nullptr;
   std::uint32_t turn_left_ = 0;
   std::size_t reply_at_ = 0, reply_count_ = 0;
   std::uint64_t next_serial_ = 0;
@@ -162,6 +163,7 @@ class quic_endpoint final : public conn::connection_host {
   [[nodiscard]] const held* other_at(std::span<conn::datagram_in> burst, std::size_t i) const noexcept;
   [[nodiscard]] static bool is_same_destination(const conn::datagram_in& a, const conn::datagram_in& b) noexcept;
   void finish_without_a_word(held& h) noexcept;
+  [[nodiscard]] bool evict_half_open() noexcept;
   [[nodiscard]] new_cid make_cid() noexcept;
   void after(held& h) noexcept;
   void end(held& h) noexcept;

@@ -15,6 +15,7 @@ struct quic_endpoint::held {
   base::fixed_vector<wire::stateless_reset_token_value, path::max_paths> tokens;  // of the peer, in the table
   std::uint16_t cid_changes = 0;                                                  // what `tokens` follow
   bool is_half_open = false;
+  held *older = nullptr, *newer = nullptr;  // of those half open, by the time they began
 
   template <class Start, class Context>
   held(conn::transport& t, conn::connection_host& host, const Start& start, Context context) noexcept

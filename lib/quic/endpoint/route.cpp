@@ -145,6 +145,11 @@ quic_endpoint::held* quic_endpoint::on_stranger(datagram_in& d, const wire::pack
   switch (parts_->sources.admit(d.address.remote.address, path::validates_address(token), now_ns_)) {
     case admission::accept:
       return accept(d, header, token);
+    case admission::replace:
+      if (evict_half_open()) return accept(d, header, token);
+      parts_->sources.on_nobody_gives_way();
+      events_.add(event::initials_refused);
+      return nullptr;
     case admission::retry:
       reply_retry(d, header);
       return nullptr;
@@ -177,6 +182,8 @@ quic_endpoint::held* quic_endpoint::accept(datagram_in& d, const wire::packet_he
     return nullptr;
   }
   h->is_half_open = true;
+  h->older = std::exchange(newest_half_open_, h);
+  (h->older == nullptr ? oldest_half_open_ : h->older->newer) = h;
   parts_->sources.on_half_open();
   if (!h->connection.is_ended() && parts_->cids.add_ours(ours.cid.view(), h) &&
       parts_->cids.add_strange(start.initial_dcid, h)) {
@@ -185,6 +192,17 @@ quic_endpoint::held* quic_endpoint::accept(datagram_in& d, const wire::packet_he
   }
   finish_without_a_word(*h);
   return nullptr;
+}
+
+// The one that has waited longest goes, when it has had time enough to answer. False: it had not, or TLS works on it.
+bool quic_endpoint::evict_half_open() noexcept {
+  held* const h = oldest_half_open_;
+  if (h == nullptr || now_ns_ - h->connection.began_ns() < settings_.sources.give_way_ns) return false;
+  events_.add(event::half_open_evicted);
+  h->connection.end_with(conn::end_reason::handshake_timeout);
+  const bool goes = h->connection.is_ended();
+  after(*h);
+  return goes;
 }
 
 void quic_endpoint::finish_without_a_word(held& h) noexcept {

@@ -95,7 +95,7 @@ admission source_limits::accept_within_all(std::uint64_t now_ns) noexcept {
     return admission::drop;
   }
   ++counters_.accepted;
-  return admission::accept;
+  return is_full() ? admission::replace : admission::accept;
 }
 
 admission source_limits::admit_proven(const base::ip_address& source, std::uint64_t now_ns) noexcept {
@@ -108,13 +108,9 @@ admission source_limits::admit_proven(const base::ip_address& source, std::uint6
 }
 
 admission source_limits::admit(const base::ip_address& source, bool validated, std::uint64_t now_ns) noexcept {
-  if (half_open_ >= config_.most_half_open) {
-    ++counters_.over_half_open;
-    return admission::drop;
-  }
   if (validated) return admit_proven(source, now_ns);
   const bool may_retry = config_.retry != retry_mode::never;
-  if (config_.retry == retry_mode::always || (may_retry && pressed_)) {
+  if (config_.retry == retry_mode::always || (may_retry && (pressed_ || is_full()))) {
     ++counters_.retried;
     return admission::retry;
   }
@@ -130,6 +126,11 @@ bool source_limits::allow_reply(reply_kind kind, const base::ip_address& source,
   const bool allowed = (s == nullptr || take_one(s->unproven, config_.source_unproven)) && replies_[index].take(now_ns);
   ++(allowed ? counters_.replies : counters_.replies_refused)[index];
   return allowed;
+}
+
+void source_limits::on_nobody_gives_way() noexcept {
+  --counters_.accepted;
+  ++counters_.over_half_open;
 }
 
 void source_limits::on_half_open() noexcept {

@@ -40,15 +40,16 @@ struct source_limits_config {
   rate all_retries{100'000, 10'000};  // cheap, and the defence itself
   rate all_stateless_resets{100, 100};
   retry_mode retry = retry_mode::automatic;
-  std::uint32_t retry_above = 256;      // half-open connections: Retry from here on
-  std::uint32_t accept_below = 128;     // and until there are fewer than this
-  std::uint32_t most_half_open = 1024;  // beyond: nobody is let in, token or not
+  std::uint32_t retry_above = 256;            // half-open connections: Retry from here on
+  std::uint32_t accept_below = 128;           // and until there are fewer than this
+  std::uint32_t most_half_open = 1024;        // beyond, one that comes in takes the place of the oldest
+  std::uint64_t give_way_ns = 1'000'000'000;  // of an age of this: who answers at all has answered by then
 };
 
 struct source_counters {
   std::uint64_t accepted = 0;
   std::uint64_t retried = 0;                         // admit() said so
-  std::uint64_t over_half_open = 0;                  // dropped: most_half_open
+  std::uint64_t over_half_open = 0;                  // dropped: most_half_open, and all of them are young
   std::uint64_t over_source = 0;                     // dropped: one source's handshakes
   std::uint64_t over_all = 0;                        // dropped: all handshakes
   std::array<std::uint64_t, reply_kinds> replies{};  // by reply_kind
@@ -56,7 +57,8 @@ struct source_counters {
   std::uint64_t evicted = 0;  // slots with budget used, taken from their source
 };
 
-enum class admission : std::uint8_t { accept, retry, drop };
+// replace: accept it in the place of a half-open connection that had its time, or on_nobody_gives_way().
+enum class admission : std::uint8_t { accept, replace, retry, drop };
 
 class source_limits {
  public:
@@ -103,6 +105,7 @@ class source_limits {
   // A connection was made; and its handshake completed, or it is gone: each once.
   void on_half_open() noexcept;
   void on_half_open_done() noexcept;
+  void on_nobody_gives_way() noexcept;  // of admission::replace
 
   [[nodiscard]] std::uint32_t half_open() const noexcept { return half_open_; }
   [[nodiscard]] bool is_pressed() const noexcept { return pressed_; }
@@ -113,6 +116,7 @@ class source_limits {
   void refill(slot& s) const noexcept;
   [[nodiscard]] admission admit_proven(const base::ip_address& source, std::uint64_t now_ns) noexcept;
   [[nodiscard]] admission accept_within_all(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool is_full() const noexcept { return half_open_ >= config_.most_half_open; }
 };
 
 }  // namespace millrace::quic::endpoint

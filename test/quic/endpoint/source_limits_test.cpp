@@ -128,16 +128,22 @@ TEST(source_limits, retries_from_the_upper_watermark_to_the_lower) {
   EXPECT_EQ(f.limits.admit(v4(1), false, 0), admission::accept);
 }
 
-TEST(source_limits, lets_nobody_in_when_too_many_are_half_open) {
+TEST(source_limits, lets_newcomers_in_for_others_alone_when_too_many_are_half_open) {
   source_limits_config config;
   config.most_half_open = 3;
   fixture f(config);
   for (int i = 0; i < 3; ++i) f.limits.on_half_open();
-  EXPECT_EQ(f.limits.admit(v4(1), true, 0), admission::drop);
-  EXPECT_EQ(f.limits.admit(v4(1), false, 0), admission::drop);
-  EXPECT_EQ(f.limits.counters().over_half_open, 2u);
+  EXPECT_EQ(f.limits.admit(v4(1), true, 0), admission::replace);
+  f.limits.on_nobody_gives_way();
+  EXPECT_EQ(f.limits.counters().over_half_open, 1u);
+  EXPECT_EQ(f.limits.counters().accepted, 0u);
+  EXPECT_EQ(f.limits.admit(v4(1), false, 0), admission::retry) << "who comes without a token shows its address first";
   f.limits.on_half_open_done();
   EXPECT_EQ(f.limits.admit(v4(1), true, 0), admission::accept);
+  config.retry = retry_mode::never;
+  fixture g(config);
+  for (int i = 0; i < 3; ++i) g.limits.on_half_open();
+  EXPECT_EQ(g.limits.admit(v4(1), false, 0), admission::replace);
 }
 
 TEST(source_limits, does_not_count_below_no_half_open_connection) {

@@ -76,6 +76,25 @@ TEST(quic_attack_before_handshake, a_flood_of_initials_fills_no_more_than_its_ta
   EXPECT_EQ(h.held(), holdings{}) << "and nobody holds a place for long";
 }
 
+// Whoever has not answered for a second gives way, so that a full table does not keep others out until its time-out.
+TEST(quic_attack_before_handshake, in_a_full_table_the_oldest_gives_way_to_who_comes_in) {
+  for (const retry_mode mode : {retry_mode::never, retry_mode::automatic}) {
+    stranger h(bounded(mode));
+    const unsigned filled = mode == retry_mode::never ? 32 : 16;  // with Retry nobody gets beyond the watermark
+    for (unsigned i = 0; i < 100; ++i) {
+      h.choose();
+      h.inject({h.initial(ping())}, h.from(2, static_cast<std::uint16_t>(1'000 + i)));
+    }
+    EXPECT_EQ(h.held().connections, filled);
+    EXPECT_EQ(h.event(event::half_open_evicted), 0u) << "they are young";
+    h.settle(1500 * ms);
+    h.is_cut = false;
+    EXPECT_TRUE(h.pair.fetch({1'000}, 3 * second));
+    EXPECT_EQ(h.event(event::half_open_evicted), mode == retry_mode::never ? 1u : 0u);
+    EXPECT_LE(h.held().handshakes, 32u);
+  }
+}
+
 TEST(quic_attack_before_handshake, above_the_watermark_strangers_get_a_retry_and_nothing_is_kept) {
   stranger h(bounded(retry_mode::automatic));
   for (unsigned i = 0; i < 500; ++i) {
