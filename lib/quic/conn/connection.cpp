@@ -143,6 +143,7 @@ void connection::release() noexcept {
     if (std::exchange(is_away_, false)) t_.steps->wait_for(handshake_->step);
     const mem::heap_watch watch(t_.handshake_heap);
     for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
+    give_up_held();
     recovery_.end_early(now_ns_);
     t_.handshakes.give(std::exchange(handshake_, nullptr));
   }

@@ -33,7 +33,6 @@
 #include "quic/wire/transport_parameters.hpp"
 
 namespace millrace::quic::conn {
-
 class packet_draft;
 class connection {
   enum class phase : std::uint8_t { handshake, established, ended };
@@ -127,7 +126,6 @@ class connection {
   [[nodiscard]] bool is_closing() const noexcept { return !close_.is_open(); }
   void release() noexcept;                    // gives everything back to the lcore's pools
   void end_with(end_reason reason) noexcept;  // without a word to the peer
-
   // --- the application's side ---
   // nullptr: the peer allows no more, or no memory is left; on_streams_available() tells when to try again.
   [[nodiscard]] live_stream* open(stream::direction kind, std::uint64_t now_ns) noexcept;
@@ -175,10 +173,12 @@ class connection {
   // rx.cpp
   bool on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_counters& drops) noexcept;
   std::size_t on_long_packet(arrival& a, base::byte_span rest, bool& useful) noexcept;
-  void on_short_packets(std::span<datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops,
-                        unsigned& useless) noexcept;
+  unsigned on_short_packets(std::span<datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops) noexcept;
   bool open_short(arrival& a, base::byte_span packet) noexcept;
   bool open_long(arrival& a, const wire::packet_header& header, base::byte_span packet) noexcept;
+  [[nodiscard]] bool hold(const arrival& a, base::byte_span packet, wire::packet_type type) noexcept;
+  void read_held(std::uint64_t now_ns) noexcept;
+  void give_up_held() noexcept;
   bool on_opened(arrival& a) noexcept;
   bool judge_path(arrival& a) noexcept;
   void note_received(arrival& a, bool eliciting, bool probing, bool same_path) noexcept;

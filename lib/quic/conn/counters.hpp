@@ -36,6 +36,8 @@ namespace millrace::quic::conn {
   X(packets_lost, "frames that have to be sent again or were given up, as tokens")         \
   X(duplicates, "packets that had been received before, or are too old to tell")           \
   X(undecryptable, "packets of a level whose keys are not there (yet, or any more)")       \
+  X(held_for_keys, "packets that wait until the keys of their level are there")            \
+  X(held_in_vain, "of those, given up because the keys never came")                        \
   X(auth_failed, "packets that their keys do not open")                                    \
   X(other_cid, "packets behind the first of a datagram for another connection")            \
   X(packets_beyond, "datagrams of more packets than one a level")                          \

@@ -142,6 +142,7 @@ void connection::on_step_done(std::uint64_t now_ns) noexcept {
   if (phase_ == phase::ended || is_closing() || !follow_tls(false, now_ns)) return;
   for (std::size_t level = 0; level < handshake_->crypto.size(); ++level)
     if (is_away_ || !provide_waiting(level, now_ns)) return;
+  read_held(now_ns);
 }
 
 // What TLS has done: keys, bytes to send, the end of the handshake. False: the connection is closing.
@@ -436,6 +437,7 @@ void connection::drop_handshake_if_done() noexcept {
     return;
   const mem::heap_watch watch(t_.handshake_heap);
   for (crypto_stream& c : handshake_->crypto) c.in.clear(pieces_, c.in.read());
+  give_up_held();
   recovery_.end_early(now_ns_);
   t_.handshakes.give(std::exchange(handshake_, nullptr));
 }

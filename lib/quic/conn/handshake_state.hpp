@@ -6,6 +6,7 @@
 // Source   RFC 9000 7, RFC 9001 4. Tests  test/quic/sim/handshake_test.cpp
 #pragma once
 
+#include "quic/conn/early_packets.hpp"
 #include "quic/conn/handshake_steps.hpp"
 #include "quic/conn/number_space.hpp"
 #include "quic/conn/traffic_keys.hpp"
@@ -45,6 +46,7 @@ struct handshake_state {
   std::array<std::uint8_t, token_bytes_most> token;  // client: for the next Initials
   std::uint16_t token_size = 0;
   handshake_step step;
+  early_packets waiting;       // for keys
   bool chose_version = false;  // RFC 9368: the version is settled
 
   template <class Context>

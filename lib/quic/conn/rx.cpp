@@ -92,7 +92,7 @@ unsigned connection::on_datagrams(std::span<datagram_in> burst, std::uint64_t no
     std::size_t shorts = 0;
     while (shorts < burst.size() && shorts < batch_pkts && is_short(burst[shorts], t_.settings.grease)) ++shorts;
     if (shorts != 0) {
-      on_short_packets(burst.first(shorts), now_ns, drops, useless);
+      useless += on_short_packets(burst.first(shorts), now_ns, drops);
     } else {
       useless += on_datagram(burst[0], now_ns, drops) ? 0u : 1u;
       shorts = 1;
@@ -125,6 +125,7 @@ bool connection::on_datagram(datagram_in& d, std::uint64_t now_ns, stats::drop_c
     if (size == 0) break;
     rest = rest.subspan(size);
   }
+  if (handshake_ != nullptr && !handshake_->waiting.empty()) read_held(now_ns);
   if (close_.phase() == close_phase::closing && close_.on_packet()) pending_ |= pending_close;
   if (!useful) {
     drops.add(a.why);
@@ -190,6 +191,7 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
       handshake_ == nullptr || (!keys->can_read && (confirmed_ || handshake_->handshake.can_read));
   if (was_discarded && header.type != wire::packet_type::zero_rtt) return true;
   if (keys == nullptr || !keys->can_read || (header.type == wire::packet_type::zero_rtt && !is_server_)) {
+    if (hold(a, packet, header.type)) return true;
     t_.events.add(event::undecryptable);
     a.why = drop_reason::quic_no_keys;
     return false;
@@ -243,6 +245,7 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
 bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
   // RFC 9001 5.7: a server reads nothing of 1-RTT before the handshake is complete, though it has the keys.
   if (!keys_.can_read() || phase_ != phase::established || packet.size() <= 1 + path::local_cid_size) {
+    if (hold(a, packet, wire::packet_type::one_rtt)) return true;
     t_.events.add(event::undecryptable);
     a.why = drop_reason::quic_no_keys;
     return false;
@@ -278,15 +281,16 @@ bool connection::open_short(arrival& a, base::byte_span packet) noexcept {
   return on_opened(a);
 }
 
-// Datagrams that are one short packet each.
-void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t now_ns, stats::drop_counters& drops,
-                                  unsigned& useless) noexcept {
+// Datagrams that are one short packet each. Answers how many were of no use.
+unsigned connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t now_ns,
+                                      stats::drop_counters& drops) noexcept {
+  unsigned useless = 0;
   traffic_keys* const keys = burst.size() == 1 || phase_ != phase::established || !keys_.can_read() || is_closing()
                                  ? nullptr
                                  : keys_.awake(t_.keys, t_.engine, now_ns);
   if (keys == nullptr) {
     for (datagram_in& d : burst) useless += on_datagram(d, now_ns, drops) ? 0u : 1u;
-    return;
+    return useless;
   }
   base::unset_array<protect::open_request, batch_pkts> requests;
   std::uint64_t largest = numbers_.largest_opened;
@@ -322,6 +326,7 @@ void connection::on_short_packets(std::span<datagram_in> burst, std::uint64_t no
     trace_drop(a);
     ++useless;
   }
+  return useless;
 }
 
 void connection::count_refusal(protect::open_errc code, arrival& a) noexcept {

@@ -32,6 +32,7 @@ struct transport {
   mem::heap_tally& handshake_heap;   // what GnuTLS takes: counted apart from the data path's
   trace_queue* trace = nullptr;      // nullptr: nobody reads along
   handshake_steps* steps = nullptr;  // nullptr: every step is done at once
+  std::uint32_t waiting = 0;         // packets that wait for keys, of all connections (early_packets)
 };
 
 }  // namespace millrace::quic::conn

@@ -182,8 +182,14 @@ TEST(quic_attack_frames, of_1_rtt_before_the_handshake_is_complete_are_not_read)
   for (unsigned i = 0; i < 500; ++i) h.send(frames().stream(0, i * 1000, 1000));
   EXPECT_EQ(h.event(event::packets_received), before);
   EXPECT_EQ(h.event(event::streams_opened), 0u);
-  EXPECT_EQ(h.held(), held) << "nothing waits for keys";
+  EXPECT_EQ(h.event(event::held_for_keys), quic::conn::early_packets::most_unproven);
+  EXPECT_LE(h.held().buffers, held.buffers + quic::conn::early_packets::most_unproven);
+  EXPECT_EQ(h.target().endpoint->shared().waiting, quic::conn::early_packets::most_unproven);
   EXPECT_FALSE(h.said.code.has_value());
+  h.settle(15 * second);
+  EXPECT_EQ(h.held(), holdings{}) << "what waited goes with the handshake";
+  EXPECT_EQ(h.target().endpoint->shared().waiting, 0u);
+  EXPECT_EQ(h.event(event::held_in_vain), quic::conn::early_packets::most_unproven);
 }
 
 // RFC 9000 12.5, 17.2.3.
