@@ -376,6 +376,7 @@ appliance_messages appliance::messages() const noexcept {
     if (!u->quic) continue;
     sum.srmp_quic += u->quic->messages();
     sum.hq += u->quic->bodies();
+    sum.echo_quic += u->quic->echoed_streams();
   }
   return sum;
 }

@@ -39,8 +39,9 @@ struct appliance_messages {
   std::uint64_t srmp_quic = 0;  // over QUIC
   std::uint64_t hq = 0;         // bodies that were asked for
   std::uint64_t echo = 0;       // datagrams
+  std::uint64_t echo_quic = 0;  // streams
 
-  [[nodiscard]] std::uint64_t all() const noexcept { return srmp + srmp_quic + hq + echo; }
+  [[nodiscard]] std::uint64_t all() const noexcept { return srmp + srmp_quic + hq + echo + echo_quic; }
 };
 
 class appliance {

@@ -149,7 +149,8 @@ serve_config server_config(const loopback_options& options, bool may_sleep) {
   config.quic.port = options.is_quic() ? quic_port : 0;
   if (options.is_quic()) config.srmp.port = 0;
   config.quic.srmp = options.is_srmp_quic();
-  config.quic.srmp_blocks = reply_blocks(options);
+  config.quic.echo = false;
+  config.quic.reply_blocks = reply_blocks(options);
   config.quic.endpoint = endpoint_of(options);
   config.quic.keylog.clear();
   config.loop = loop_of(options, may_sleep);
@@ -188,7 +189,8 @@ std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t
   quic_config config;
   config.endpoint = endpoint_of(options);
   config.srmp = options.is_srmp_quic();
-  config.srmp_blocks = reply_blocks(options);
+  config.echo = false;
+  config.reply_blocks = reply_blocks(options);
   return expected_quic_bytes(config, lcores) + lcores * (config.srmp
                                                              ? loadgen::memory_bytes(quic_echo_settings(options))
                                                              : quic::endpoint::memory_bytes(config.endpoint));

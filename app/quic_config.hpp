@@ -20,9 +20,10 @@ struct quic_config {
   std::string qlog;        // a directory for traces of connections; empty: none
   bool early_data = true;  // of protocols whose requests may come twice: hq-interop; never of srmp
   bool srmp = true;        // SRMP over QUIC beside hq-interop, answered as [srmp] says
+  bool echo = true;        // streams that come back
   // Packets' worth of memory for replies that clients have not acknowledged, of each lcore; apart from those that are
   // received into, so that slow readers cannot use those up.
-  std::uint32_t srmp_blocks = 4096;
+  std::uint32_t reply_blocks = 4096;
   quic::endpoint::endpoint_settings endpoint = default_endpoint();  // of each lcore
 
   // Sizes for an appliance that was not told otherwise: some 30 MB a lcore.

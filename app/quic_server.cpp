@@ -96,10 +96,16 @@ pipeline::srmp_stream_settings srmp_settings(const quic::endpoint::endpoint_sett
   return s;
 }
 
+pipeline::echo_settings echo_settings(const quic::endpoint::endpoint_settings& endpoint) noexcept {
+  return {.sessions = endpoint.streams, .send = reply_limits};
+}
+
+bool needs_replies(const quic_config& config) noexcept { return config.srmp || config.echo; }
+
 mem::packet_pool_config reply_pool(const quic_config& config, std::size_t which) {
   mem::packet_pool_config c;
-  c.name = fmt::format("quic_srmp_{}", which);
-  c.packets = config.srmp_blocks;
+  c.name = fmt::format("quic_replies_{}", which);
+  c.packets = config.reply_blocks;
   return c;
 }
 
@@ -176,6 +182,7 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
 std::vector<std::string> quic_shared::protocols() const {
   std::vector<std::string> names = {std::string(pipeline::hq_protocol)};
   if (config_.srmp) names.emplace_back(pipeline::srmp_protocol);
+  if (config_.echo) names.emplace_back(pipeline::echo_protocol);
   return names;
 }
 
@@ -211,10 +218,18 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
     made->endpoint_->trace_to(&shared.qlog_->queue(which));
   }
   static_cast<void>(made->endpoint_->add_application(pipeline::hq_protocol, *made->hq_));
-  if (shared.config_.srmp && (srmp.calls != nullptr || srmp.echoes != nullptr)) {
+  if (needs_replies(shared.config_)) {
     auto replies = mem::packet_pool::make(reply_pool(shared.config_, which));
     if (!replies) return replies.error();
     made->replies_ = std::make_unique<mem::packet_pool>(std::move(replies.value()));
+  }
+  if (shared.config_.echo) {
+    auto echo = pipeline::echo_streams::make(echo_settings(s), *made->replies_);
+    if (!echo) return echo.error();
+    made->echo_ = std::move(echo.value());
+    if (auto served = made->echo_->serve_on(*made->endpoint_); !served) return served.error();
+  }
+  if (shared.config_.srmp && (srmp.calls != nullptr || srmp.echoes != nullptr)) {
     const pipeline::srmp_stream_settings how = srmp_settings(s, srmp.peers);
     auto sessions = srmp.calls != nullptr ? make_srmp(*srmp.calls, how, *made->replies_)
                                           : make_srmp(*srmp.echoes, how, *made->replies_);
@@ -229,7 +244,8 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
 quic_server::~quic_server() {
   service_.reset();
   endpoint_.reset();  // tells the applications, which go last
-  srmp_.reset();      // and gives its blocks back
+  srmp_.reset();      // and give their blocks back
+  echo_.reset();
 }
 
 void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const {
@@ -249,6 +265,10 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
     add("qlog_records_dropped", trace_->dropped());
     add("qlog_untraced", trace_->untraced() + (qlog_ != nullptr ? qlog_->unwritten() : 0));
   }
+  if (echo_) {
+    add("echo_streams_refused", echo_->counters().refused.get());
+    add("echo_streams_starved", echo_->counters().starved.get());
+  }
   if (!srmp_) return;
   const srmp::server_counters& served = srmp_->counters();
   const pipeline::srmp_stream_counters& streams = srmp_->streams();
@@ -267,16 +287,20 @@ std::uint64_t quic_server::messages() const noexcept {
   return srmp_ ? srmp_->counters().requests.get() + srmp_->counters().one_ways.get() : 0;
 }
 
+std::uint64_t quic_server::echoed_streams() const noexcept { return echo_ ? echo_->counters().streams.get() : 0; }
+
 std::size_t expected_quic_bytes(const quic_config& config, std::size_t lcores) {
   if (config.port == 0) return 0;
   const std::size_t files = config.root.empty() ? 0 : std::size_t{blocks_of(config.root)} * 66'500;
   std::size_t srmp = 0;
   if (config.srmp)
-    srmp = mem::estimated_bytes(reply_pool(config, 0)) + std::size_t{config.endpoint.streams} * srmp_session_bytes +
+    srmp = std::size_t{config.endpoint.streams} * srmp_session_bytes +
            std::min(assembly_blocks, config.endpoint.streams) * assembly_block_bytes + srmp::stream_batch::spill_bytes;
+  const std::size_t echo = config.echo ? pipeline::echo_streams::memory_bytes(echo_settings(config.endpoint)) : 0;
+  const std::size_t replies = needs_replies(config) ? mem::estimated_bytes(reply_pool(config, 0)) : 0;
   const std::size_t traces = config.qlog.empty() ? 0 : qlog_records * sizeof(quic::conn::trace_record);
   return lcores * (quic::endpoint::memory_bytes(config.endpoint) + traces +
-                   std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp) +
+                   std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp + echo + replies) +
          files;
 }
 

@@ -17,6 +17,7 @@
 #include "app/qlog_files.hpp"
 #include "app/quic_config.hpp"
 #include "buf/large_block_pool.hpp"
+#include "pipeline/echo_streams.hpp"
 #include "pipeline/hq_server.hpp"
 #include "pipeline/quic_service.hpp"
 #include "pipeline/srmp_session.hpp"
@@ -80,9 +81,10 @@ class quic_server {
 
   [[nodiscard]] pipeline::quic_service& service() noexcept { return *service_; }
   [[nodiscard]] const quic::endpoint::quic_endpoint& endpoint() const noexcept { return *endpoint_; }
-  // Answered, or taken in: of hq-interop, of SRMP.
+  // Answered, or taken in: of hq-interop, of SRMP, of echo.
   [[nodiscard]] std::uint64_t bodies() const noexcept { return hq_->counters().requests.get(); }
   [[nodiscard]] std::uint64_t messages() const noexcept;
+  [[nodiscard]] std::uint64_t echoed_streams() const noexcept;
   // What tells of trouble, by kind: "quic_auth_failed", "hq_not_found" ...; no zeroes.
   void add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const;
 
@@ -91,6 +93,7 @@ class quic_server {
   std::unique_ptr<pipeline::hq_server> hq_;
   std::unique_ptr<mem::packet_pool> replies_;
   std::unique_ptr<pipeline::srmp_sessions> srmp_;  // where SRMP is served
+  std::unique_ptr<pipeline::echo_streams> echo_;   // where streams come back
   std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
   std::unique_ptr<pipeline::quic_service> service_;
   const qlog_files* qlog_ = nullptr;

@@ -224,8 +224,8 @@ void add_workload(const serve_run& run, run_result& result) {
   w.add("duration", c.duration_s);
 }
 
-std::array<std::pair<const char*, std::uint64_t>, 4> by_service(const appliance_messages& m) {
-  return {{{"srmp", m.srmp}, {"srmp_quic", m.srmp_quic}, {"hq", m.hq}, {"echo", m.echo}}};
+std::array<std::pair<const char*, std::uint64_t>, 5> by_service(const appliance_messages& m) {
+  return {{{"srmp", m.srmp}, {"srmp_quic", m.srmp_quic}, {"hq", m.hq}, {"echo", m.echo}, {"echo_quic", m.echo_quic}}};
 }
 
 std::string messages_text(const appliance_messages& messages, double per_s) {

@@ -80,6 +80,10 @@ class echo_streams final : public quic::conn::application {
   [[nodiscard]] std::uint64_t clock_ns() const noexcept override { return next_feed_ns_; }
   void on_clock(std::uint64_t now_ns) noexcept override;
 
+  // What make() takes, a little above the truth.
+  [[nodiscard]] static std::size_t memory_bytes(const echo_settings& s) noexcept {
+    return std::size_t{s.sessions} * (sizeof(session) + 64);
+  }
   [[nodiscard]] const echo_counters& counters() const noexcept { return count_; }
   [[nodiscard]] std::uint32_t open_sessions() const noexcept { return pool_.in_use(); }
 };
