@@ -336,7 +336,8 @@ class MillraceToPeer(Pair):
                 raise Failed(f'load: {(run.errors or ["status " + str(status)])[-1]}')
             result = run.result()
         check_accounts(result)
-        troubles = {kind: n for kind, n in result.get('errors', {}).items() if n}
+        # rx_missed: the cable was full, as it is when the machine is busy; QUIC sends again.
+        troubles = {kind: n for kind, n in result.get('errors', {}).items() if n and kind != 'rx_missed'}
         if troubles:
             raise Failed(f'load counted {troubles}')
         return result
