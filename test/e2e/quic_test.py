@@ -68,7 +68,7 @@ class Peers(PairCase):
 
 
 @with_cells('handshake', 'transfer 10 MB', 'multi-stream', 'resumption', '0-RTT', 'ChaCha20', 'AES-256', 'key update', 'rebinding',
-            'migration', '5 % loss each way', 'IPv6', 'version negotiation', 'SRMP', 'retry', 'MTU 9000')
+            'migration', '5 % loss each way', 'IPv6', 'version negotiation', 'SRMP', 'stream echo', 'retry', 'MTU 9000')
 class OurServer(PairCase):
     kind = interop.PeerToMillrace
 

@@ -153,18 +153,15 @@ void client::open_streams() {
   while (is_srmp() ? srmp_.size() < wanted_ : !waiting_.empty() && requests_.size() < o_.streams) {
     std::int64_t id = -1;
     if (ngtcp2_conn_open_bidi_stream(conn_, &id, nullptr) != 0) return;  // later, when the peer allows more
-    auto out = std::make_unique<growing_body>();
     if (is_srmp()) {
-      add_stream(id, std::move(out));
+      add_stream(id, std::make_unique<growing_body>());
       pump_calls(id, srmp_[id]);
       continue;
     }
     auto r = std::make_shared<request>();
     r->path = waiting_.front();
     waiting_.pop_front();
-    const std::string line = "GET " + r->path + "\r\n";
-    out->add(bytes(line.begin(), line.end()));
-    out->close();
+    std::unique_ptr<body> out = what_to_say(*r);
     if (!o_.download.empty()) {
       std::filesystem::path name = std::filesystem::path(o_.download) / std::filesystem::path(r->path).filename();
       r->file = std::fopen(name.c_str(), "we");
@@ -173,6 +170,20 @@ void client::open_streams() {
     requests_[id] = std::move(r);
     add_stream(id, std::move(out));
   }
+}
+
+// Of hq-interop the request; of echo what is to come back, as many bytes of the pattern as the path says.
+std::unique_ptr<body> client::what_to_say(const request& r) const {
+  if (o_.tls.alpn.front() == "echo") {
+    constexpr std::string_view before = "/bytes/";
+    if (!r.path.starts_with(before)) throw std::runtime_error(r.path + ": not /bytes/N");
+    return std::make_unique<pattern_body>(std::stoull(r.path.substr(before.size())));
+  }
+  auto out = std::make_unique<growing_body>();
+  const std::string line = "GET " + r.path + "\r\n";
+  out->add(bytes(line.begin(), line.end()));
+  out->close();
+  return out;
 }
 
 void client::pump_calls(std::int64_t id, calls& c) {

@@ -1,5 +1,5 @@
-// test/peers/client.hpp - one client connection: what it asks for over hq-interop or srmp, and what it does to the
-// path.
+// test/peers/client.hpp - one client connection: what it asks for over hq-interop, srmp or echo, and what it does to
+// the path.
 //
 // Shape    run() to the end. Requests of hq-interop go over a stream each, at most `streams` at a time. With srmp each
 // of
@@ -94,6 +94,7 @@ class client final : public connection {
   void save_session();
   void plan();
   void open_streams();
+  [[nodiscard]] std::unique_ptr<body> what_to_say(const request& r) const;
   void pump_calls(std::int64_t id, calls& c);
   void on_reply(calls& c, const srmp_frame& frame);
   void on_body(std::int64_t id, byte_view data, bool fin);

@@ -50,7 +50,8 @@ void describe(CLI::App& app, client_options& o, std::string& version, bool& chac
   app.add_option("host", o.host, "numeric address of the server")->required();
   app.add_option("port", o.port, "UDP port")->required();
   app.add_option("paths", o.paths, "/path ...; several are asked for at the same time");
-  app.add_option("--alpn", o.tls.alpn, "hq-interop (default) or srmp")->expected(1);
+  app.add_option("--alpn", o.tls.alpn, "hq-interop (default), srmp, or echo (/bytes/N is sent, and comes back)")
+      ->expected(1);
   app.add_option("--server-name", o.server_name, "SNI; empty: none");
   app.add_option("--repeat", o.repeat, "ask so many times for all paths");
   app.add_option("--streams", o.streams, "requests in flight; SRMP connections");

@@ -414,6 +414,19 @@ def _srmp_peer(pair):
     return got
 
 
+def _echo(pair):
+    if isinstance(pair, MillraceToPeer) or pair.kernel_both:
+        raise Unsupported('only serve speaks echo')
+    pair.needs('echo')
+    with pair.serve():
+        sizes = 0, 1, 1_000_003, 5_000_000
+        got = pair.fetch(pair.server_ip4, [f'/bytes/{size}' for size in sizes], ['--alpn', 'echo', '--repeat', '2'])
+        expect(got, ok=True, alpn='echo', requests=2 * len(sizes))
+        for size in sizes:
+            expect_pattern(got, size)
+    return got
+
+
 def _migration(pair):
     return _peer(10_000_000, ['--migrate', SECOND_IP4], facts={'migrated': True, 'paths_validated': lambda n: n > 0},
                  counted={'address_changes': lambda n: n >= 1})(pair)
@@ -492,6 +505,7 @@ CELLS = [
     Cell('SRMP', _srmp_peer,
          _load(['--connections', '2', '--streams', '8'], requests=1000, scheme='srmp+quic', path='/Echo',
                counted={'srmp_frames': lambda n: n >= 1000})),
+    Cell('stream echo', _echo, _cannot('only serve speaks echo')),
     Cell('MTU 1280', _peer(1_000_000, ['--max-udp-payload', str(SMALL_MTU_PAYLOAD)],
                            ['--max-udp-payload', str(SMALL_MTU_PAYLOAD)], mtu=1280, ip6=True),
          _load(ONE, 1_000_000, server=['--max-udp-payload', str(SMALL_MTU_PAYLOAD)], mtu=1280, ip6=True)),
