@@ -100,6 +100,41 @@ TEST(quic_limits, says_that_a_stream_is_blocked_in_the_packet_that_used_up_its_c
   EXPECT_EQ(by_time.begin()->second, 1u) << "STREAM_DATA_BLOCKED went in a packet of its own";
 }
 
+// A body's bytes stay where they lie, and nothing is sent that was not allowed: who does not read costs its stream.
+TEST(quic_limits, ten_thousand_stalled_readers_hold_their_streams_and_nothing_else) {
+  constexpr std::size_t readers = 10'000;
+  sim_options o;
+  o.server.streams = o.client.streams = readers + 64;
+  o.server.transport.streams_bidi = readers;
+  o.client.transport.keep_alive_ns = 10 * second;
+  sim_pair p(o);
+  p.client_app.reads = false;
+  p.client_app.to_ask.assign(readers, 2000);  // 20 MB, of which the connection's first window lets 1 MB through
+  ASSERT_NE(p.connect(), nullptr);
+  const auto has_all = [&] {
+    std::size_t asked = 0;
+    for (const auto& [id, x] : p.server_app.streams) asked += x->wanted != 0 ? 1 : 0;
+    return asked == readers;
+  };
+  ASSERT_TRUE(p.net.run(has_all));
+  p.net.wait(3 * second);
+  const node& server = *p.net.server;
+  const auto& shared = server.endpoint->shared();
+  const auto held = [&] { return std::tuple(server.pool.in_use(), shared.pieces.in_use(), shared.sent.lent()); };
+  const auto before = held();
+  EXPECT_LE(std::get<0>(before), 1u);
+  EXPECT_EQ(std::get<1>(before), 0u);
+  EXPECT_LE(std::get<2>(before), 1u) << "what is in flight has its records, and nothing is";
+  EXPECT_LE(p.net.client->pool.in_use() * 1200, 2 * o.client.transport.connection_window_bytes);
+  p.net.wait(60 * second);
+  EXPECT_EQ(held(), before) << "and time changes nothing";
+  p.client_app.reads = true;
+  for (const auto& [id, x] : p.client_app.streams)
+    if (quic::conn::live_stream* s = p.connection->find_stream(id)) p.client_app.on_readable(*p.connection, *s);
+  p.net.client->endpoint->touch(*p.connection);
+  EXPECT_TRUE(p.net.run([&] { return p.client_app.all_done(); }));
+}
+
 TEST(quic_limits, closes_a_connection_whose_client_resets_what_it_opens_all_the_time) {
   sim_options o;
   o.server.transport.resets = {.per_second = 500, .burst = 1000};
