@@ -136,6 +136,18 @@ TEST(quic_attack_closing, a_key_update_is_followed_and_old_keys_are_forgotten) {
   EXPECT_EQ(h.event(event::key_updates), 1u);
 }
 
+// RFC 9001 6.1, 6.5: no key update before the last one was acknowledged and three PTOs are over.
+TEST(quic_attack_closing, key_updates_one_after_the_other_end_the_connection) {
+  hijack h(victim::server);
+  ASSERT_TRUE(h.take_over());
+  unsigned phase = 0;
+  while (!h.said.code && phase < 1'000) h.inject({h.seal({.payload = ping().get(), .phase = ++phase})});
+  EXPECT_EQ(h.said.code, static_cast<std::uint64_t>(quic::wire::transport_error::key_update_error));
+  EXPECT_LT(phase, 100u);
+  EXPECT_GE(h.event(event::key_updates_hasty), 1u);
+  EXPECT_EQ(h.event(event::closed_for_fault) + h.event(event::closed_by_us), 1u);
+}
+
 // CVE-2024-1765: CRYPTO after the handshake.
 TEST(quic_attack_closing, crypto_without_end_after_the_handshake_is_ignored) {
   hijack h(victim::server);

@@ -192,6 +192,41 @@ TEST(quic_attack_frames, of_1_rtt_before_the_handshake_is_complete_are_not_read)
   EXPECT_EQ(h.event(event::held_in_vain), quic::conn::early_packets::most_unproven);
 }
 
+// A client whose server is somebody else, and who knows no more than the client's first Initial.
+struct false_server : hijack {
+  explicit false_server(const sim_options& o = {}) : hijack(victim::client, o) {
+    cut();
+    EXPECT_NE(pair.connect(), nullptr);
+    settle(1 * ms);
+    EXPECT_FALSE(said.crypto.empty());
+    server_id = {9, 9, 9, 9, 9, 9, 9, 9};
+  }
+};
+
+TEST(quic_attack_frames, that_end_a_handshake_too_early_end_the_client) {
+  false_server h;
+  EXPECT_EQ(h.code_after(frames().numbers({0x1e}).pad(8), level::initial),
+            number_of(transport_error::protocol_violation));
+  EXPECT_FALSE(h.pair.connection->is_confirmed());
+  EXPECT_EQ(h.event(event::closed_for_fault), 1u);
+}
+
+TEST(quic_attack_frames, of_crypto_far_ahead_or_in_crumbs_end_the_client) {
+  {
+    false_server h;
+    EXPECT_EQ(h.code_after(frames().crypto(1u << 20, 100), level::initial),
+              number_of(transport_error::crypto_buffer_exceeded));
+    EXPECT_EQ(h.event(event::crypto_too_far), 1u);
+  }
+  false_server h;
+  const holdings before = h.held();
+  unsigned sent = 0;
+  for (; sent < 1'000 && !h.said.code; ++sent) h.send(frames().crypto(10 + 20 * sent, 10), level::initial);
+  EXPECT_EQ(h.said.code, number_of(transport_error::crypto_buffer_exceeded));
+  EXPECT_LE(sent, 40u);
+  EXPECT_LE(h.held().buffers, before.buffers + 40);
+}
+
 // RFC 9000 12.5, 17.2.3.
 TEST(quic_attack_frames, that_0_rtt_may_not_have_end_the_connection) {
   const std::vector<attack> attacks = {
