@@ -8,10 +8,12 @@
 #include "pipeline/hq_server.hpp"
 #include "quic/endpoint/endpoint.hpp"
 #include "support/eal_bench.hpp"
+#include "tls/bare_handshake.hpp"
 
 namespace {
 
 using namespace millrace;
+using bench_tls::cpu_seconds;
 using quic::conn::connection;
 using quic::conn::live_stream;
 
@@ -30,12 +32,6 @@ mem::packet_pool& pool() {
   return made.value();
 }
 
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 struct contexts {
   std::shared_ptr<const tls::server_context> server;
   std::shared_ptr<const tls::client_context> client;
@@ -46,6 +42,7 @@ struct contexts {
     s.credentials = tls::server_credentials::self_signed(pem).value();
     s.protocols = {{std::string(pipeline::hq_protocol), ""}};
     s.offered.suites = {tls::cipher_suite::aes_128_gcm_sha256};
+    s.ticket_secret = std::string(32, 't');
     server = tls::server_context::make(std::move(s)).value();
     tls::client_settings c;
     c.trust = tls::client_trust::anybody().value();
@@ -89,6 +86,18 @@ class reader final : public quic::conn::application {
       c.consume(s, v.size());
     }
   }
+};
+
+// The newest ticket.
+class ticket_keeper final : public quic::endpoint::client_memory {
+ public:
+  std::vector<std::uint8_t> session;
+  std::uint64_t count = 0;
+  void on_session(connection&, base::byte_view s) noexcept override {
+    session.assign(s.begin(), s.end());
+    ++count;
+  }
+  void on_token(connection&, base::byte_view) noexcept override {}
 };
 
 struct ends {
@@ -135,13 +144,15 @@ struct ends {
     static_cast<void>(server->add_application(pipeline::hq_protocol, of_server));
   }
 
-  connection* connect(std::uint16_t port) {
+  connection* connect(std::uint16_t port, base::byte_view session = {}) {
     quic::endpoint::client_request r;
     const std::uint8_t us[] = {198, 18, 0, 2}, them[] = {198, 18, 0, 1};
     r.address = {{base::ip_address::v4(us), port}, {base::ip_address::v4(them), 443}};
     r.server_name = "localhost";
     r.protocol = protocol;
     r.context = tls.client;
+    r.session = session;
+    r.early_data = false;
     return client->connect(r, now_ns);
   }
 
@@ -224,25 +235,50 @@ void quic_transfer__limit_ipsec_mb(benchmark::State& state) {
 }
 BENCHMARK(quic_transfer__limit_ipsec_mb)->Arg(1452)->Arg(8972)->Unit(benchmark::kMicrosecond);
 
-// The server's CPU time of one full handshake, from the first Initial to the end of the connection.
+// The server's CPU time of one handshake, from the first Initial until the client has its ticket; `resumed` 1: by the
+// ticket before.
 void quic_handshake_server(benchmark::State& state) {
   ends e(1452, 64);
+  ticket_keeper tickets;
+  e.client->set_client_memory(&tickets);
   e.add_files();
   e.app.asks = false;
   e.measures_server = true;
+  const bool resumed = state.range(0) != 0;
   std::uint16_t port = 20'000;
-  for (auto _ : state) {
-    const double before = e.server_s;
-    connection* c = e.connect(port++);
-    const std::uint64_t goal = e.app.established + 1;
-    while (e.app.established < goal || e.server->half_open() != 0) e.step();
-    state.SetIterationTime(e.server_s - before);
+  const auto once = [&](base::byte_view session) {
+    connection* c = e.connect(port++, session);
+    const std::uint64_t goal = tickets.count + 1;
+    while (tickets.count < goal || e.server->half_open() != 0) e.step();
+    return c;
+  };
+  const auto end = [&](connection* c) {
     c->close(0, e.now_ns);
     e.client->touch(*c);
     while (e.client->connections() + e.server->connections() != 0) e.step();
+  };
+  end(once({}));
+  std::uint64_t handshakes = 0;
+  for (auto _ : state) {
+    const std::vector<std::uint8_t> session = resumed ? tickets.session : std::vector<std::uint8_t>{};
+    const double before = e.server_s;
+    connection* c = once(session);
+    state.SetIterationTime(e.server_s - before);
+    end(c);
+    ++handshakes;
   }
+  if (e.server->events().get(quic::conn::event::resumed) != (resumed ? handshakes : 0))
+    state.SkipWithError("not the handshakes that were meant");
+  state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(quic_handshake_server)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(quic_handshake_server)->ArgName("resumed")->Arg(0)->Arg(1)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(bench_tls::bare_handshake<true>)
+    ->Name("quic_handshake_server__limit_gnutls")
+    ->ArgName("resumed")
+    ->Arg(0)
+    ->Arg(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 // Takes DATAGRAM frames; the server's sends each back.
 class echo final : public quic::conn::application {
