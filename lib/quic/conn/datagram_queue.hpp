@@ -2,7 +2,7 @@
 //
 // Owner    the pieces are the connection's account's. clear() before destruction.
 // Limits   the caller's: push() refuses nothing by number.
-// Source   RFC 9221 5. Tests  none yet
+// Source   RFC 9221 5. Tests  test/quic/conn/datagram_queue_test.cpp
 #pragma once
 
 #include "quic/stream/reassembly.hpp"

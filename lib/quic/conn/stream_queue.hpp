@@ -1,7 +1,7 @@
 // quic/conn/stream_queue.hpp - streams that wait for something, first come first served, linked through themselves.
 //
 // Owner    none: links only. Whoever queues a stream keeps a flag that says so; remove() walks the queue.
-// Tests    test/quic/sim/transfer_test.cpp
+// Tests    test/quic/conn/stream_queue_test.cpp
 #pragma once
 
 #include "quic/conn/live_stream.hpp"

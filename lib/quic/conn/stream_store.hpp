@@ -4,7 +4,7 @@
 //          are remembered by their connections, so that the index is asked once a burst rather than once a frame.
 // Limits   `capacity` streams; open() answers nullptr beyond that.
 // Owner    the store. Streams give back what they hold to the piece store before close().
-// Threads  one lcore. Tests  test/quic/sim/transfer_test.cpp
+// Threads  one lcore. Tests  test/quic/conn/stream_store_test.cpp
 #pragma once
 
 #include <new>
