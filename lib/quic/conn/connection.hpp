@@ -10,8 +10,7 @@
 // Limits   transport_settings; every number a peer could drive up has one. Counters say which was met.
 // Errors   a peer that breaks a rule: the connection closes with the RFC's code (close_reason()), and the event is
 //          counted. Want of memory: nothing acknowledged is lost; what was not taken in is not acknowledged.
-// Threads  one lcore.
-// Source   RFC 9000, RFC 9001, RFC 9221, RFC 9368, RFC 9369. Tests  test/quic/sim/
+// Threads  one lcore. Source  RFC 9000, RFC 9001, RFC 9221, RFC 9368, RFC 9369. Tests  test/quic/sim/
 #pragma once
 #include "quic/conn/close_state.hpp"
 #include "quic/conn/connection_host.hpp"
@@ -213,7 +212,7 @@ class connection {
   [[nodiscard]] bool hand_step_over() noexcept;
   bool provide_waiting(std::size_t level, std::uint64_t now_ns) noexcept;
   bool prepare_server(std::uint64_t now_ns) noexcept;
-  [[nodiscard]] std::size_t write_parameters(base::byte_span room) noexcept;
+  [[nodiscard]] std::size_t write_parameters(base::byte_span room, const connection_host::new_cid* preferred) noexcept;
   [[nodiscard]] bool read_parameters(base::byte_view body, bool remembered, std::uint64_t now_ns) noexcept;
   void apply(const wire::transport_parameters& p) noexcept;
   [[nodiscard]] base::byte_view our_scid() const noexcept { return our_scid_.view(); }
@@ -279,6 +278,7 @@ class connection {
   [[nodiscard]] const path_state& active_path() const noexcept { return paths_[migration_.active().index]; }
   void begin_path(path::path_slot slot, std::uint16_t interface) noexcept;
   void move_to(const path::migration::decision& d, std::uint64_t now_ns) noexcept;
+  void probe_preferred(std::uint64_t now_ns) noexcept;
   [[nodiscard]] bool give_cid(path_state& p) noexcept;
   void drop_cid(path_state& p) noexcept;
   void replace_cids(std::uint64_t now_ns) noexcept;

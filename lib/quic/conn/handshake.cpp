@@ -48,7 +48,7 @@ bool connection::make_initial_keys() noexcept {
 void connection::begin_client(const client_start& s) noexcept {
   const mem::heap_watch watch(t_.handshake_heap);
   std::array<std::uint8_t, parameters_room> room;
-  const std::size_t size = write_parameters(room);
+  const std::size_t size = write_parameters(room, nullptr);
   const tls::client_start start{.server_name = s.server_name,
                                 .transport_parameters = base::byte_view(room).first(size),
                                 .session = s.session,
@@ -189,14 +189,21 @@ bool connection::prepare_server(std::uint64_t now_ns) noexcept {
                     "nobody serves this protocol", now_ns);
     return false;
   }
+  // RFC 9000 5.1.1: the ID of the preferred address is number 1.
+  std::optional<connection_host::new_cid> preferred;
+  if (t_.settings.preferred_ipv4.port != 0 || t_.settings.preferred_ipv6.port != 0) preferred = host_.issue_cid(*this);
+  if (preferred && !local_cids_.add_preferred(preferred->cid, preferred->token)) {
+    host_.retire_cid(*this, preferred->cid);
+    preferred.reset();
+  }
   std::array<std::uint8_t, parameters_room> room;
-  const std::size_t size = write_parameters(room);
+  const std::size_t size = write_parameters(room, preferred ? &*preferred : nullptr);
   if (size != 0 && tls.set_transport_parameters(base::byte_view(room).first(size))) return true;
   close_transport(transport_error::internal_error, "no memory for the handshake", now_ns);
   return false;
 }
 
-std::size_t connection::write_parameters(base::byte_span room) noexcept {
+std::size_t connection::write_parameters(base::byte_span room, const connection_host::new_cid* preferred) noexcept {
   std::array<std::uint8_t, 4 * 8> versions;
   parameter_facts facts{.settings = t_.settings,
                         .is_server = is_server_,
@@ -205,7 +212,21 @@ std::size_t connection::write_parameters(base::byte_span room) noexcept {
                         .our_scid = our_scid(),
                         .retry_scid = retry_scid_.view(),
                         .reset_token = reset_token_,
+                        .preferred = {},
                         .seed = t_.random.next()};
+  if (preferred != nullptr) {
+    const auto put = [](const base::endpoint& from, auto& octets, std::uint16_t& port) {
+      if (from.port == 0) return;
+      const base::byte_view bytes = from.address.bytes();
+      if (bytes.size() != octets.size()) return;
+      std::ranges::copy(bytes, octets.begin());
+      port = from.port;
+    };
+    put(t_.settings.preferred_ipv4, facts.preferred.ipv4, facts.preferred.ipv4_port);
+    put(t_.settings.preferred_ipv6, facts.preferred.ipv6, facts.preferred.ipv6_port);
+    facts.preferred.cid = preferred->cid.view();
+    facts.preferred.stateless_reset_token = preferred->token;
+  }
   return emit_parameters(facts, versions, room);
 }
 
@@ -247,6 +268,12 @@ bool connection::read_parameters(base::byte_view body, bool remembered, std::uin
       close_transport(wrong, "a preferred address that cannot be", now_ns);
       return false;
     }
+    // RFC 9000 9.6: the one of our own family, as the local address stays.
+    const wire::preferred_address_value& there = p.preferred_address;
+    if (t_.settings.follow_preferred)
+      handshake_->preferred = address().remote.address.family == base::ip_family::v4
+                                  ? base::endpoint{base::ip_address::v4(there.ipv4), there.ipv4_port}
+                                  : base::endpoint{base::ip_address::v6(there.ipv6), there.ipv6_port};
   }
   return true;
 }
@@ -403,6 +430,7 @@ void connection::confirm(std::uint64_t now_ns) noexcept {
   migration_.on_validated(migration_.active(), now_ns);
   mtu_.start(std::min<std::uint32_t>(peer_.max_udp_payload, t_.settings.max_datagram_bytes));
   issue_cids();
+  probe_preferred(now_ns);
   key_update_after_ns_ = now_ns;
   if (half_open_) {
     half_open_ = false;

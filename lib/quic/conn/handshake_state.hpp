@@ -47,6 +47,7 @@ struct handshake_state {
   std::uint16_t token_size = 0;
   handshake_step step;
   early_packets waiting;       // for keys
+  base::endpoint preferred{};  // client: where the server wants to be reached (RFC 9000 9.6); port 0: where it is
   bool chose_version = false;  // RFC 9368: the version is settled
 
   template <class Context>

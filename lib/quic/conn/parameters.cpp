@@ -25,6 +25,10 @@ std::size_t emit_parameters(const parameter_facts& facts,
     bytes(id::stateless_reset_token, &tp::stateless_reset_token, facts.reset_token);
     if (!facts.retry_scid.empty())
       bytes(id::retry_source_connection_id, &tp::retry_source_connection_id, facts.retry_scid);
+    if (!facts.preferred.cid.empty()) {
+      p.preferred_address = facts.preferred;
+      p.set(id::preferred_address);
+    }
   }
   if (s.idle_timeout_ns != 0)
     number(id::max_idle_timeout, &tp::max_idle_timeout_ms,

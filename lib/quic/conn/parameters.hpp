@@ -17,6 +17,7 @@ struct parameter_facts {
   base::byte_view our_scid{};
   base::byte_view retry_scid{};                     // servers, after a Retry; empty: there was none
   wire::stateless_reset_token_value reset_token{};  // servers
+  wire::preferred_address_value preferred{};        // servers; without an ID: none
   std::uint64_t seed = 0;                           // of order and grease
 };
 

@@ -101,6 +101,20 @@ void connection::follow_mtu() noexcept {
   trace_.tell({.time_ns = now_ns_, .kind = trace_kind::mtu, .size = static_cast<std::uint32_t>(mtu_.mtu())});
 }
 
+// Client, after the handshake: where the server would rather be reached. The path is proven first, with an ID of its
+// own; until then, and when nobody answers, the server stays where it is (RFC 9000 9.6.1 9.6.2).
+void connection::probe_preferred(std::uint64_t now_ns) noexcept {
+  if (is_server_ || handshake_ == nullptr || handshake_->preferred.port == 0) return;
+  const path::path_address there{address().local, std::exchange(handshake_->preferred, {})};
+  if (there.remote == address().remote || remote_cids_.unused() == 0 || !paths_.reserve(t_.paths)) return;
+  const path::migration::decision d = migration_.on_packet({there, 0, true, true, now_ns});
+  paths_.fit(t_.paths, migration_);
+  if (d.what != path::migration::step::probe || !d.fresh) return;
+  if (d.has_evicted) drop_cid(paths_[d.evicted.index]);
+  begin_path(d.slot, active_path().interface);
+  paths_[d.slot.index].challenge.start(now_ns, std::max(recovery_.pto_ns(), 3 * recovery::initial_rtt_ns));
+}
+
 bool connection::migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   if (is_server_ || !confirmed_ || is_closing() || peer_.no_migration) return false;

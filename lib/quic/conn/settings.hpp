@@ -10,6 +10,7 @@
 #include <array>
 #include <span>
 
+#include "base/ip_address.hpp"
 #include "quic/conn/event_budget.hpp"
 #include "quic/recovery/congestion.hpp"
 #include "quic/recovery/types.hpp"
@@ -61,6 +62,10 @@ struct transport_settings {
   bool spin_bit = false;     // RFC 9000 17.4
 
   bool migration = true;  // false: disable_active_migration is sent, and a peer that moves is not followed
+  // Servers: where clients are asked to go once the handshake is confirmed (RFC 9000 9.6). Packets that come there
+  // reach the same endpoint. Port 0: nowhere.
+  base::endpoint preferred_ipv4{}, preferred_ipv6{};
+  bool follow_preferred = true;  // clients: go there, when its path proves itself
 
   static constexpr std::array<wire::version_number, 2> default_versions{wire::version_1, wire::version_2};
 };

@@ -116,6 +116,78 @@ TEST(quic_paths, are_not_left_by_a_client_of_a_server_that_forbids_it) {
   EXPECT_TRUE(finish(p));
 }
 
+// RFC 9000 9.6.
+struct preferring_pair : sim_pair {
+  static sim_options wanting(base::endpoint there, sim_options o = {}) {
+    (there.address.family == base::ip_family::v4 ? o.server.transport.preferred_ipv4
+                                                 : o.server.transport.preferred_ipv6) = there;
+    return o;
+  }
+  explicit preferring_pair(const base::endpoint& there = sim_address(9, 4430), const sim_options& o = {})
+      : sim_pair(wanting(there, o)) {
+    net.other_server = there;
+  }
+};
+
+TEST(quic_paths, lead_to_the_address_that_the_server_prefers) {
+  preferring_pair p;
+  ASSERT_TRUE(begin(p));
+  ASSERT_TRUE(p.net.run([&] { return p.connection->address().remote == p.net.other_server; }, 2 * second));
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.connection->address().remote, p.net.other_server);
+  EXPECT_EQ(p.server_app.last->address().local, p.net.other_server);
+  EXPECT_EQ(p.at_client(event::migrations), 1u);
+  EXPECT_EQ(p.at_server(event::migrations), 1u);
+  EXPECT_EQ(p.at_client(event::path_failed) + p.at_server(event::path_failed), 0u);
+}
+
+TEST(quic_paths, do_not_lead_there_before_it_has_answered) {
+  preferring_pair p;
+  p.net.passing = [&](seen_datagram& d) {
+    return d.address.remote != p.net.other_server && d.address.local != p.net.other_server;
+  };
+  ASSERT_TRUE(begin(p));
+  EXPECT_TRUE(finish(p)) << "where nobody answers nothing is lost";
+  EXPECT_NE(p.connection->address().remote, p.net.other_server);
+  EXPECT_EQ(p.at_client(event::migrations), 0u);
+  EXPECT_TRUE(p.net.run([&] { return p.at_client(event::path_failed) == 1; }, 20 * second));
+  EXPECT_EQ(p.at_client(event::closed_by_us) + p.at_client(event::closed_by_peer), 0u);
+}
+
+TEST(quic_paths, survive_the_loss_of_the_first_probes) {
+  preferring_pair p;
+  unsigned probes = 0;
+  p.net.passing = [&](seen_datagram& d) { return d.address.remote != p.net.other_server || ++probes > 2; };
+  ASSERT_TRUE(begin(p));
+  EXPECT_TRUE(p.net.run([&] { return p.connection->address().remote == p.net.other_server; }, 5 * second));
+  EXPECT_TRUE(finish(p));
+}
+
+TEST(quic_paths, stay_where_they_are_when_the_preferred_address_is_of_the_other_family_or_not_wanted) {
+  {
+    preferring_pair p(v6_address(9, 4430));
+    EXPECT_TRUE(p.fetch({100'000}));
+    p.net.wait(second);
+    EXPECT_EQ(p.at_client(event::migrations), 0u);
+  }
+  sim_options o;
+  o.client.transport.follow_preferred = false;
+  preferring_pair p(sim_address(9, 4430), o);
+  EXPECT_TRUE(p.fetch({100'000}));
+  p.net.wait(second);
+  EXPECT_EQ(p.at_client(event::migrations), 0u);
+}
+
+TEST(quic_paths, lead_to_the_preferred_address_though_clients_may_not_move) {
+  sim_options o;
+  o.server.transport.migration = false;
+  preferring_pair p(sim_address(9, 4430), o);
+  ASSERT_TRUE(begin(p));
+  EXPECT_TRUE(p.net.run([&] { return p.connection->address().remote == p.net.other_server; }, 2 * second));
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.at_server(event::migrations), 1u);
+}
+
 TEST(quic_paths, may_be_of_ipv6) {
   sim_pair p;
   p.net.client_inside = p.net.client_outside = v6_address(2, 40'000);
