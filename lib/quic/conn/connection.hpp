@@ -215,7 +215,6 @@ class connection {
   [[nodiscard]] std::size_t write_parameters(base::byte_span room, const connection_host::new_cid* preferred) noexcept;
   [[nodiscard]] bool read_parameters(base::byte_view body, bool remembered, std::uint64_t now_ns) noexcept;
   void apply(const wire::transport_parameters& p) noexcept;
-  [[nodiscard]] base::byte_view our_scid() const noexcept { return our_scid_.view(); }
   bool follow_version(wire::version_number v) noexcept;
   [[nodiscard]] bool check_versions(const wire::transport_parameters& p) noexcept;
   [[nodiscard]] bool install(const tls::traffic_secret& secret) noexcept;
@@ -279,6 +278,7 @@ class connection {
   void begin_path(path::path_slot slot, std::uint16_t interface) noexcept;
   void move_to(const path::migration::decision& d, std::uint64_t now_ns) noexcept;
   void probe_preferred(std::uint64_t now_ns) noexcept;
+  void move_to_preferred(path::path_slot proven, std::uint64_t now_ns) noexcept;
   [[nodiscard]] bool give_cid(path_state& p) noexcept;
   void drop_cid(path_state& p) noexcept;
   void replace_cids(std::uint64_t now_ns) noexcept;

@@ -209,23 +209,15 @@ std::size_t connection::write_parameters(base::byte_span room, const connection_
                         .is_server = is_server_,
                         .chosen = version_,
                         .original_dcid = original_dcid_.view(),
-                        .our_scid = our_scid(),
+                        .our_scid = our_scid_.view(),
                         .retry_scid = retry_scid_.view(),
                         .reset_token = reset_token_,
-                        .preferred = {},
+                        .preferred_cid = {},
+                        .preferred_token = {},
                         .seed = t_.random.next()};
   if (preferred != nullptr) {
-    const auto put = [](const base::endpoint& from, auto& octets, std::uint16_t& port) {
-      if (from.port == 0) return;
-      const base::byte_view bytes = from.address.bytes();
-      if (bytes.size() != octets.size()) return;
-      std::ranges::copy(bytes, octets.begin());
-      port = from.port;
-    };
-    put(t_.settings.preferred_ipv4, facts.preferred.ipv4, facts.preferred.ipv4_port);
-    put(t_.settings.preferred_ipv6, facts.preferred.ipv6, facts.preferred.ipv6_port);
-    facts.preferred.cid = preferred->cid.view();
-    facts.preferred.stateless_reset_token = preferred->token;
+    facts.preferred_cid = preferred->cid.view();
+    facts.preferred_token = preferred->token;
   }
   return emit_parameters(facts, versions, room);
 }

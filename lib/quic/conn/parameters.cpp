@@ -1,8 +1,30 @@
 #include "quic/conn/parameters.hpp"
 
+#include <algorithm>
+
 #include "base/endian.hpp"
 
 namespace millrace::quic::conn {
+
+namespace {
+
+// RFC 9000 18.2: zeros where there is no address of a family.
+wire::preferred_address_value preferred_address_of(const parameter_facts& facts) noexcept {
+  wire::preferred_address_value out;
+  const auto put = [](const base::endpoint& from, auto& octets, std::uint16_t& port) {
+    const base::byte_view bytes = from.address.bytes();
+    if (from.port == 0 || bytes.size() != octets.size()) return;
+    std::ranges::copy(bytes, octets.begin());
+    port = from.port;
+  };
+  put(facts.settings.preferred_ipv4, out.ipv4, out.ipv4_port);
+  put(facts.settings.preferred_ipv6, out.ipv6, out.ipv6_port);
+  out.cid = facts.preferred_cid;
+  out.stateless_reset_token = facts.preferred_token;
+  return out;
+}
+
+}  // namespace
 
 std::size_t emit_parameters(const parameter_facts& facts,
                             std::span<std::uint8_t, 4 * (max_listed_versions + 1)> versions,
@@ -25,8 +47,8 @@ std::size_t emit_parameters(const parameter_facts& facts,
     bytes(id::stateless_reset_token, &tp::stateless_reset_token, facts.reset_token);
     if (!facts.retry_scid.empty())
       bytes(id::retry_source_connection_id, &tp::retry_source_connection_id, facts.retry_scid);
-    if (!facts.preferred.cid.empty()) {
-      p.preferred_address = facts.preferred;
+    if (!facts.preferred_cid.empty()) {
+      p.preferred_address = preferred_address_of(facts);
       p.set(id::preferred_address);
     }
   }

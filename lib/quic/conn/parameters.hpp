@@ -17,8 +17,9 @@ struct parameter_facts {
   base::byte_view our_scid{};
   base::byte_view retry_scid{};                     // servers, after a Retry; empty: there was none
   wire::stateless_reset_token_value reset_token{};  // servers
-  wire::preferred_address_value preferred{};        // servers; without an ID: none
-  std::uint64_t seed = 0;                           // of order and grease
+  base::byte_view preferred_cid{};    // servers: the ID of settings.preferred_ipv4 and _ipv6; empty: none is offered
+  base::byte_view preferred_token{};  // and its stateless reset token
+  std::uint64_t seed = 0;             // of order and grease
 };
 
 // The largest number of versions that are listed.

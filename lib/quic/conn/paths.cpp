@@ -115,6 +115,15 @@ void connection::probe_preferred(std::uint64_t now_ns) noexcept {
   paths_[d.slot.index].challenge.start(now_ns, std::max(recovery_.pto_ns(), 3 * recovery::initial_rtt_ns));
 }
 
+// The preferred address has answered: from here on it is the server's. Not when we have moved meanwhile, as the path
+// that was proven begins at the address we left (RFC 9000 9.6.3).
+void connection::move_to_preferred(path::path_slot proven, std::uint64_t now_ns) noexcept {
+  const path::path_info& there = migration_.info(proven);
+  if (there.role != path::path_role::candidate || there.address.local != address().local) return;
+  const path::migration::decision d = migration_.on_packet({there.address, ++moves_, false, true, now_ns});
+  if (d.what == path::migration::step::move) move_to(d, now_ns);
+}
+
 bool connection::migrate(const path::path_address& to, std::uint16_t interface, std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   if (is_server_ || !confirmed_ || is_closing() || peer_.no_migration) return false;

@@ -179,12 +179,7 @@ bool connection::on_path_response(arrival& a, const wire::path_response_frame& f
     const path::path_slot slot{i, migration_.paths()[i].generation};
     p.amount.on_validated();
     migration_.on_validated(slot, a.now_ns);
-    // Client: the server's preferred address answers (RFC 9000 9.6.1). From here on it is the server's address.
-    if (!is_server_ && migration_.info(slot).role == path::path_role::candidate) {
-      const path::migration::decision d =
-          migration_.on_packet({migration_.info(slot).address, ++moves_, false, true, a.now_ns});
-      if (d.what == path::migration::step::move) move_to(d, a.now_ns);
-    }
+    if (!is_server_) move_to_preferred(slot, a.now_ns);
     return true;
   }
   t_.events.add(event::unsolicited_path_responses);

@@ -232,7 +232,7 @@ wire::long_header connection::long_form(const draft_plan& plan, const packet_hea
   form.type = type_of(plan.space, plan.is_early);
   form.version = plan.is_early ? first_version_ : version_;
   form.dcid = h.dcid;
-  form.scid = our_scid();
+  form.scid = our_scid_.view();
   if (plan.space == packet_space::initial && !is_server_)
     form.token = base::byte_view(handshake_->token).first(handshake_->token_size);
   form.length = length;

@@ -154,6 +154,27 @@ TEST(quic_paths, do_not_lead_there_before_it_has_answered) {
   EXPECT_EQ(p.at_client(event::closed_by_us) + p.at_client(event::closed_by_peer), 0u);
 }
 
+// RFC 9000 9.6.3: what was proven begins at an address that the client has left.
+TEST(quic_paths, do_not_lead_back_to_an_address_that_the_client_has_left) {
+  preferring_pair p;
+  p.net.other_client = sim_address(3, 41'000);
+  std::vector<seen_datagram> answers;
+  p.net.passing = [&](seen_datagram& d) {
+    const bool late = !d.from_client && d.address.remote == p.net.other_server;
+    if (late) answers.push_back(d);
+    return !late;
+  };
+  ASSERT_TRUE(begin(p));
+  ASSERT_TRUE(p.net.run([&] { return !answers.empty(); }, 2 * second));
+  ASSERT_TRUE(p.connection->migrate({p.net.other_client, p.net.server_address}, 0, p.net.now_ns));
+  p.net.client->endpoint->touch(*p.connection);
+  p.net.passing = nullptr;
+  for (seen_datagram& d : answers) p.net.deliver(std::move(d));
+  EXPECT_TRUE(finish(p));
+  EXPECT_EQ(p.connection->address().local, p.net.other_client);
+  EXPECT_EQ(p.connection->address().remote, p.net.server_address);
+}
+
 TEST(quic_paths, survive_the_loss_of_the_first_probes) {
   preferring_pair p;
   unsigned probes = 0;
