@@ -44,10 +44,11 @@ class early_packets {
  public:
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
-  // `packet` lies in d.whole. False: a limit is met, and nothing is kept.
+  // `packet` lies in d.whole, which is one segment: of a chain the link has another owner, and none can be made here.
+  // False: it is not so, or a limit is met, and nothing is kept.
   [[nodiscard]] bool hold(std::uint32_t& of_all, const datagram_in& d, base::byte_span packet, wire::packet_type type,
                           bool is_proven) noexcept {
-    if (count_ >= (is_proven ? most : most_unproven) || of_all >= most_of_all) return false;
+    if (count_ >= (is_proven ? most : most_unproven) || of_all >= most_of_all || d.whole->segments() != 1) return false;
     held_packet fresh{.whole = buf::slice::of(*d.whole, packet),
                       .bytes = packet,
                       .address = d.address,

@@ -79,6 +79,20 @@ TEST(early_packets, holds_no_more_than_the_lcore_has_room_for) {
   w.of_all = 0;
 }
 
+TEST(early_packets, keeps_nothing_of_a_chain) {
+  waiting_room w;
+  buf::packet whole{w.pool.alloc()};
+  buf::packet tail{w.pool.alloc()};
+  const base::byte_span room = whole.append(4);
+  static_cast<void>(tail.append(4));
+  ASSERT_TRUE(whole.append_chain(tail));
+  datagram_in d;
+  d.whole = &whole;
+  d.bytes = room;
+  EXPECT_FALSE(w.held.hold(w.of_all, d, room, packet_type::one_rtt, true));
+  EXPECT_EQ(w.of_all, 0u);
+}
+
 TEST(early_packets, keeps_nothing_that_does_not_lie_in_its_packet) {
   waiting_room w;
   buf::packet whole{w.pool.alloc()};
