@@ -18,7 +18,7 @@ struct quic_config {
   std::string root;        // files for hq-interop; empty: none
   std::string keylog;      // TLS secrets are appended to it; empty: SSLKEYLOGFILE, else nowhere
   std::string qlog;        // a directory for traces of connections; empty: none
-  bool early_data = true;  // of protocols whose requests may come twice: hq-interop; never of srmp
+  bool early_data = true;  // of protocols whose requests may come twice: hq-interop, echo; never of srmp
   bool srmp = true;        // SRMP over QUIC beside hq-interop, answered as [srmp] says
   bool echo = true;        // streams that come back
   // Packets' worth of memory for replies that clients have not acknowledged, of each lcore; apart from those that are

@@ -1,8 +1,7 @@
 // base/fetch_ahead.hpp - memory that is needed soon, asked for now.
 //
 // Shape    a hint a cache line; nothing waits, nothing faults. Of use where a burst's objects lie apart and their
-// addresses
-//          are known some hundred ns before they are looked at.
+//          addresses are known some hundred ns before they are looked at.
 // Tests    none: it changes nothing that can be seen. Bench  bench/quic/endpoint/endpoint_bench.cpp
 #pragma once
 

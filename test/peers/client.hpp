@@ -2,8 +2,7 @@
 // the path.
 //
 // Shape    run() to the end. Requests of hq-interop go over a stream each, at most `streams` at a time. With srmp each
-// of
-//          `streams` streams is an SRMP connection: Api/All, an unknown method, then `calls` of Echo, all checked.
+//          of `streams` streams is an SRMP connection: Api/All, an unknown method, then `calls` of Echo, all checked.
 // Errors   run() throws std::runtime_error only for what the caller can mend; what the peer did wrong is in the result.
 #pragma once
 

@@ -415,7 +415,7 @@ def _srmp_peer(pair):
 
 
 def _echo(pair):
-    if isinstance(pair, MillraceToPeer) or pair.kernel_both:
+    if pair.kernel_both:
         raise Unsupported('only serve speaks echo')
     pair.needs('echo')
     with pair.serve():

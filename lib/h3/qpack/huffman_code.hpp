@@ -2,10 +2,10 @@
 //
 // The code of RFC 7541 appendix B is canonical: among codes of one length, values rise with the symbol, and each length
 // begins where the one before it ended. So the lengths say everything, and that the tables below are the RFC's is shown
-// by its vectors, by files of other encoders, and by nghttp3.
+// by its vectors.
 //
-// Shape    encoder: huffman_codes[symbol]. decoder: huffman_pairs[next 12 bits] gives up to two symbols, or says that
-//          the code is longer; then huffman_by_length finds it.
+// Shape    encoder: huffman.codes[symbol]. decoder: make_huffman_pairs()[next 12 bits] gives up to two symbols, or says
+//          that the code is longer; then huffman.levels and huffman.order find it.
 // Source   RFC 7541 appendix B. Tests  test/h3/qpack/huffman_test.cpp
 #pragma once
 
@@ -49,7 +49,7 @@ struct huffman_code {
 struct huffman_level {
   std::uint32_t first = 0;   // its first code, right aligned
   std::uint16_t count = 0;   // codes of this length
-  std::uint16_t symbol = 0;  // where their symbols begin in huffman_order
+  std::uint16_t symbol = 0;  // where their symbols begin in `order`
 };
 
 struct huffman_tables {

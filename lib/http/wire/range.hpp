@@ -2,8 +2,8 @@
 //
 // Shape    parse_range() reads a Range field against the size the resource has. One range is answered as 206 with
 //          Content-Range; several, which a server may answer as it likes (RFC 9110 14.2), are answered as the whole:
-//          ranges that are many or overlap are how servers were made to send a resource a thousand times (15.6 of RFC
-//          7233).
+//          many ranges, or overlapping ones, are how servers are made to send a resource over and over (RFC
+//          9110 17.15).
 // Units    bytes; `first` and `last` are both part of the range.
 // Source   RFC 9110 14.1 14.2 14.4. Tests  test/http/wire/range_test.cpp
 #pragma once

@@ -3,9 +3,8 @@
 // Shape    split_target() cuts; normalize_path() decodes what is percent-encoded, resolves "." and "..", and makes one
 //          slash of several, so that one resource has one name. A path that needs none of it is answered as it came.
 // Owner    a normalised path lies in `scratch`, or is the input itself: it lives as long as the shorter of the two.
-// Why      whoever decides by the path (a rule, a folder on disk) must see what is served. So decoding happens once,
-// and
-//          before anything is compared; NUL and control characters are refused, and a path cannot leave its root.
+// Why      whoever decides by the path (a rule, a folder on disk) must see what is served. So decoding happens once
+//          and before anything is compared; NUL and control characters are refused, and a path cannot leave its root.
 // Limits   the path has at most as many bytes as `scratch`.
 // Source   RFC 9110 4.2 7.1, RFC 3986 2.1 5.2.4, RFC 9114 4.3.1. Tests  test/http/wire/target_test.cpp
 #pragma once

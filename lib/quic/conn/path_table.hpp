@@ -2,8 +2,7 @@
 // nearly always; the others are lent while there are some.
 //
 // Shape    [i] for the path in slot i of path::migration: 0, or any below size(). reserve() before a second path is
-// made,
-//          fit() after one was given up.
+//          made, fit() after one was given up.
 // Owner    give_back() before destruction.
 // Errors   reserve(): false, no memory: the path cannot be made.
 // Source   RFC 9000 9. Tests  test/quic/sim/paths_test.cpp, test/quic/sim/resting_test.cpp

@@ -30,10 +30,14 @@ struct traffic_keys {
   crypto::wiped<protect::receive_keys> read;
   crypto::wiped<protect::send_keys> write;
 
-  void fetch_ahead() const noexcept {   // what opening and sealing a packet looks at, mostly
-    constexpr std::size_t used = 1344;  // of both: the header's key, then the keys of this phase
+  // What opening and sealing a packet looks at, mostly: the header's key, then the keys of this phase, which stand
+  // first in both; in front of the sending ones also what links the ring.
+  void fetch_ahead() const noexcept {
+    constexpr std::size_t used = 1344;
+    constexpr std::size_t numbers = 192;  // of packets and phases, behind the sending keys
+    static_assert(used <= sizeof(read) && used + numbers <= sizeof(write));
     base::fetch_ahead(this, used);
-    base::fetch_ahead(&*write, used + 192);
+    base::fetch_ahead(&*write, used + numbers);
   }
 };
 
