@@ -6,6 +6,7 @@
 //
 // A place is a node of the tree, or a `{name...}` that was passed further up and would take whatever comes.
 #include <algorithm>
+#include <cstring>
 
 #include "http/router.hpp"
 

@@ -11,12 +11,25 @@ namespace {
 [[nodiscard]] bool is_weak(std::string_view tag) noexcept { return tag.starts_with("W/"); }
 [[nodiscard]] std::string_view opaque(std::string_view tag) noexcept { return is_weak(tag) ? tag.substr(2) : tag; }
 
+// Takes the next entity tag off a list. Between its quotes no backslash escapes anything, as it would in a quoted
+// string (RFC 9110 8.8.3). False: none is left, or what stands there is none; the rest of the list is then not read.
+[[nodiscard]] bool next_tag(std::string_view& list, std::string_view& tag) noexcept {
+  while (!list.empty() && (list.front() == ',' || list.front() == ' ' || list.front() == '\t')) list.remove_prefix(1);
+  const std::size_t quote = is_weak(list) ? 2 : 0;
+  if (quote >= list.size() || list[quote] != '"') return false;
+  const std::size_t end = list.find('"', quote + 1);
+  if (end == std::string_view::npos) return false;
+  tag = list.substr(0, end + 1);
+  list = trim(list.substr(end + 1));
+  return is_entity_tag(tag) && (list.empty() || list.front() == ',');
+}
+
 // RFC 9110 13.1.1 13.1.2: `*`, or a list.
 [[nodiscard]] bool any_matches(std::string_view list, const validators& now, bool strongly) noexcept {
   if (trim(list) == "*") return now.exists;
   std::string_view tag;
-  while (next_element(list, tag)) {
-    if (!is_entity_tag(tag) || now.etag.empty()) continue;
+  while (next_tag(list, tag)) {
+    if (now.etag.empty()) continue;
     if (strongly ? equal_strongly(tag, now.etag) : equal_weakly(tag, now.etag)) return true;
   }
   return false;

@@ -48,6 +48,14 @@ TEST(http_conditional, if_none_match_spares_a_reader_the_content) {
   EXPECT_EQ(of({.if_none_match = "\"a,\\\"v1\""}), verdict::proceed);
 }
 
+TEST(http_conditional, reads_a_list_of_tags_in_which_nothing_is_escaped) {
+  EXPECT_EQ(of({.if_none_match = "\"a\\\", \"v1\""}), verdict::not_modified) << "a tag may end with a backslash";
+  EXPECT_EQ(of({.if_none_match = "\"a,b\",\"v1\""}), verdict::not_modified) << "and hold a comma";
+  EXPECT_EQ(of({.if_none_match = " ,, \"x\" ,\t\"v1\" ,"}), verdict::not_modified);
+  for (const auto* bad : {"\"x\" \"v1\"", "x, \"v1\"", "\"x, v1\" y", "W/ \"v1\"", "\"v1", "\"a b\", \"v1\""})
+    EXPECT_EQ(of({.if_none_match = bad}), verdict::proceed) << bad;
+}
+
 TEST(http_conditional, if_match_guards_a_change) {
   EXPECT_EQ(of({.if_match = "\"v1\""}, strong, method::put), verdict::proceed);
   EXPECT_EQ(of({.if_match = "\"v0\", \"v1\""}, strong, method::put), verdict::proceed);
