@@ -28,8 +28,8 @@ TEST(srmp_streams, echoes_frames_of_all_sizes_around_the_bounds_in_order) {
        {0,    1,    2,    3,    4,    5,     1189,  1190,  1191,   1200, 2040,   2044, 2045,
         2048, 4088, 4092, 4096, 9000, 65534, 65535, 65536, 100000, 1,    300000, 0,    65534}) {
     ++seq;
-    all = all + srmp_frame(0x03, seq, srmp_payload(size, seq));
-    expected = expected + srmp_frame(0x83, seq, srmp_payload(size, seq));
+    all = std::move(all) + srmp_frame(0x03, seq, srmp_payload(size, seq));
+    expected = std::move(expected) + srmp_frame(0x83, seq, srmp_payload(size, seq));
   }
   EXPECT_TRUE(p.ask(x, all, expected.size(), true));
   EXPECT_EQ(x.got == expected, true);
@@ -64,8 +64,8 @@ TEST(srmp_streams, answers_thousands_in_flight_on_many_streams_with_two_percent_
     expected.emplace_back();
     for (unsigned k = 0; k < 256; ++k) {
       const bytes payload = srmp_payload(i % 5 == 0 ? 5000 : 20 + k, i + k);
-      ask = ask + srmp_frame(0x01, static_cast<std::uint8_t>(k), payload);
-      expected.back() = expected.back() + srmp_frame(0x81, static_cast<std::uint8_t>(k), payload);
+      ask = std::move(ask) + srmp_frame(0x01, static_cast<std::uint8_t>(k), payload);
+      expected.back() = std::move(expected.back()) + srmp_frame(0x81, static_cast<std::uint8_t>(k), payload);
     }
     p.say(*all.back(), ask, true);
   }
@@ -88,8 +88,8 @@ TEST(srmp_streams, does_not_read_on_while_replies_are_not_taken_and_loses_none) 
   x.reads = false;
   bytes ask, expected;
   for (unsigned k = 0; k < 2000; ++k) {
-    ask = ask + srmp_frame(0x01, static_cast<std::uint8_t>(k), srmp_payload(1000, k));
-    expected = expected + srmp_frame(0x81, static_cast<std::uint8_t>(k), srmp_payload(1000, k));
+    ask = std::move(ask) + srmp_frame(0x01, static_cast<std::uint8_t>(k), srmp_payload(1000, k));
+    expected = std::move(expected) + srmp_frame(0x81, static_cast<std::uint8_t>(k), srmp_payload(1000, k));
   }
   p.say(x, ask, true);
   p.net.wait(5 * second);
@@ -202,7 +202,8 @@ TEST(srmp_streams, lets_go_of_everything_when_the_client_resets_or_stops) {
   scripted& b = p.open();
   a.reads = b.reads = false;
   bytes ask;
-  for (unsigned k = 0; k < 1000; ++k) ask = ask + srmp_frame(0x01, static_cast<std::uint8_t>(k), srmp_payload(1000));
+  for (unsigned k = 0; k < 1000; ++k)
+    ask = std::move(ask) + srmp_frame(0x01, static_cast<std::uint8_t>(k), srmp_payload(1000));
   p.say(a, ask);
   p.say(b, ask);
   p.net.wait(2 * second);
