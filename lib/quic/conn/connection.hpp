@@ -19,7 +19,7 @@
 #include "quic/conn/idle_timer.hpp"
 #include "quic/conn/path_table.hpp"
 #include "quic/conn/peer_updates.hpp"
-#include "quic/conn/stream_queue.hpp"
+#include "quic/conn/stream_queues.hpp"
 #include "quic/conn/transport.hpp"
 #include "quic/path/cid_codec.hpp"
 #include "quic/path/local_cids.hpp"
@@ -64,9 +64,7 @@ class connection {
   connection_end end_;
   const char* close_text_ = "";
   live_stream *streams_ = nullptr, *last_stream_ = nullptr;  // all of them; the one found last
-  stream_queue<&live_stream::data_next> data_queue_;
-  stream_queue<&live_stream::control_next> control_queue_;
-  stream_queue<&live_stream::event_next> event_queue_;
+  stream_queues queues_;
   datagram_queue datagrams_;
   peer_updates peer_updates_;
   event_budget resets_;
@@ -130,6 +128,9 @@ class connection {
   [[nodiscard]] live_stream* open(stream::direction kind, std::uint64_t now_ns) noexcept;
   // `bytes` more can be borrowed from the stream's source. False: the stream has ended, or was reset.
   bool write(live_stream& s, std::uint64_t bytes) noexcept;
+  // The stream's source makes more when it can go (send_source::pull), again after it said `later`.
+  void pull(live_stream& s) noexcept;
+  void prioritize(live_stream& s, std::uint8_t urgency, bool incremental) noexcept;  // RFC 9218 4; urgency 0 to 7
   void finish(live_stream& s) noexcept;
   void reset(live_stream& s, std::uint64_t code) noexcept;  // gives up sending
   void stop(live_stream& s, std::uint64_t code) noexcept;   // gives up reading
@@ -231,9 +232,6 @@ class connection {
   [[nodiscard]] live_stream* stream_for(arrival& a, std::uint64_t id, bool for_receiving, bool& is_closed) noexcept;
   [[nodiscard]] live_stream* add_stream(stream::stream_id id, bool by_peer) noexcept;
   void remove_stream(live_stream& s) noexcept;
-  void queue_data(live_stream& s) noexcept;
-  void queue_control(live_stream& s) noexcept;
-  void queue_event(live_stream& s) noexcept;
   void tell_stream(live_stream& s) noexcept;
   void after_reading(live_stream& s) noexcept;
   [[nodiscard]] std::uint64_t first_credit(stream::stream_id id) const noexcept;
@@ -267,6 +265,7 @@ class connection {
   [[nodiscard]] bool write_control_of(const draft_plan& plan, packet_draft& draft, live_stream& s) noexcept;
   void write_streams(packet_draft& draft) noexcept;
   [[nodiscard]] bool write_stream(packet_draft& draft, live_stream& s) noexcept;
+  void pull_more(live_stream& s, std::size_t room) noexcept;
   void write_datagrams(packet_draft& draft) noexcept;
   void write_path_frames(packet_draft& draft, path_state& p, bool padded, std::uint64_t now_ns) noexcept;
   void repeat_or_ping(const draft_plan& plan, packet_draft& draft) noexcept;

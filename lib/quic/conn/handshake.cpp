@@ -286,7 +286,7 @@ void connection::apply(const wire::transport_parameters& p) noexcept {
   idle_.set_peer_timeout(p.max_idle_timeout_ms);
   local_cids_.set_peer_limit(p.active_connection_id_limit);
   for (live_stream* s = streams_; s != nullptr; s = s->next) {  // those opened for 0-RTT
-    if (s->has_send && s->send.credit().on_limit(first_credit(s->id))) queue_data(*s);
+    if (s->has_send && s->send.credit().on_limit(first_credit(s->id))) queues_.add_data(*s);
   }
   if (early_refused_) release_withheld();
 }
@@ -298,8 +298,8 @@ void connection::release_withheld() noexcept {
     const bool uni = s->id.kind() == stream::direction::unidirectional;
     if (s->id.index() >= (uni ? our_uni_ : our_bidi_).limit()) continue;
     s->withheld = false;
-    queue_data(*s);
-    queue_control(*s);
+    queues_.add_data(*s);
+    queues_.add_control(*s);
   }
 }
 

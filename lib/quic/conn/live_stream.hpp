@@ -19,6 +19,8 @@ struct stream_limits {
   std::uint64_t receive_most = 0;  // and what that grows to
 };
 
+inline constexpr std::size_t send_urgencies = 8;  // RFC 9218 4.1
+
 struct live_stream {
   stream::stream_id id;
   connection* owner = nullptr;
@@ -32,6 +34,10 @@ struct live_stream {
   std::uint64_t stop_code = 0;        // of the STOP_SENDING to send
   std::uint64_t stopped_by_peer = 0;  // the code of the one received
   std::uint32_t number = 0;           // in the store
+  std::uint8_t urgency = 3;           // RFC 9218 4.1: 0 first, below send_urgencies
+  std::uint8_t data_level = 0;        // of the queue of those with data, where it stands
+  bool is_incremental = true;         // takes turns with others of its urgency
+  bool pulls = false;                 // its source has more, and is asked for it when it can go
   bool has_send = false;
   bool has_recv = false;
   bool in_data_queue = false;

@@ -71,7 +71,7 @@ bool connection::on_stream(arrival& a, const wire::stream_frame& f) noexcept {
   if (s->recv.readable() != readable || s->recv.is_at_end() != was_at_end ||
       s->recv.state() == stream::recv_state::data_recvd) {
     s->readable = true;
-    queue_event(*s);
+    queues_.add_event(*s);
   }
   return true;
 }
@@ -92,7 +92,7 @@ bool connection::on_reset_stream(arrival& a, const wire::reset_stream_frame& f) 
   if (s->recv.is_reset() && !was_reset) {
     t_.events.add(event::streams_reset);
     s->readable = true;
-    queue_event(*s);
+    queues_.add_event(*s);
     return may_reset(a);
   }
   return true;
@@ -114,7 +114,7 @@ bool connection::on_stop_sending(arrival& a, const wire::stop_sending_frame& f) 
   s->peer_stopped = true;
   s->stopped_by_peer = f.error_code;
   reset(*s, f.error_code);  // RFC 9000 3.5
-  queue_event(*s);
+  queues_.add_event(*s);
   return may_reset(a);
 }
 
@@ -129,7 +129,7 @@ bool connection::on_max_stream_data(arrival& a, const wire::max_stream_data_fram
   if (s == nullptr) return is_closed;
   if (s->send.credit().on_limit(f.maximum)) {
     s->blocked_due = false;
-    queue_data(*s);
+    queues_.add_data(*s);
   }
   return true;
 }
@@ -211,7 +211,7 @@ void connection::on_token_acked(packet_space space, const recovery::sent_token& 
         if (!rose) return;
         if (s->source != nullptr) s->source->released(s->send.acked());
         s->writable = true;
-        queue_event(*s);
+        queues_.add_event(*s);
       }
       return;
     case token_kind::ack:  // RFC 9000 13.2.4: the peer knows of all up to there
@@ -228,7 +228,7 @@ void connection::on_token_acked(packet_space space, const recovery::sent_token& 
     case token_kind::reset_stream:
       if (live_stream* s = find_stream(token.slot)) {
         s->send.on_reset_acked();
-        queue_event(*s);
+        queues_.add_event(*s);
       }
       return;
     case token_kind::new_cid:
@@ -309,7 +309,10 @@ void connection::on_stream_token_lost(const recovery::sent_token& token) noexcep
   switch (static_cast<token_kind>(token.kind)) {
     case token_kind::stream:
       s->send.on_lost(token.value, token.length, (token.flags & 1) != 0);
-      queue_data(*s);
+      if (s->in_data_queue)
+        queues_.reorder(*s);
+      else
+        queues_.add_data(*s);
       return;
     case token_kind::reset_stream:
       s->send.on_reset_lost();
@@ -326,7 +329,7 @@ void connection::on_stream_token_lost(const recovery::sent_token& token) noexcep
     default:
       return;
   }
-  queue_control(*s);
+  queues_.add_control(*s);
 }
 
 }  // namespace millrace::quic::conn

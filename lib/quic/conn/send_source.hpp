@@ -17,6 +17,16 @@ namespace millrace::quic::conn {
 
 inline constexpr std::size_t most_source_parts = 16;  // of one packet's data: 64 KiB blocks never need more than two
 
+enum class pull_state : std::uint8_t {
+  more,   // ask again
+  later,  // when connection::pull() was called again
+  end,    // the stream ends behind these bytes
+};
+struct pulled {
+  std::uint64_t bytes = 0;  // that can be borrowed from now on, behind those before; 0 is not `more`
+  pull_state state = pull_state::later;
+};
+
 class send_source {
  public:
   send_source() noexcept = default;
@@ -29,6 +39,9 @@ class send_source {
   // first alone. Fewer bytes than asked is a bug.
   [[nodiscard]] virtual unsigned borrow(std::uint64_t offset, std::size_t size,
                                         std::span<base::byte_view, most_source_parts> parts) noexcept = 0;
+  // For streams that pull (connection::pull): makes bytes, `most` if it can, as many fit the credit; called while a
+  // packet is written, when there is room for them. It may call nothing of the connection's.
+  [[nodiscard]] virtual pulled pull(std::uint64_t /*most*/) noexcept { return {}; }
   // Every byte below is acknowledged, or will never be asked for again (UINT64_MAX: the stream was reset).
   virtual void released(std::uint64_t below) noexcept = 0;
 };

@@ -28,6 +28,15 @@ class stream_queue {
     first_ = &s;
     if (last_ == nullptr) last_ = &s;
   }
+  // In front of the first that is `behind` it, looked for from the end when there is none, else from the front.
+  template <class Behind>
+  void insert(live_stream& s, Behind behind) noexcept {
+    if (last_ == nullptr || !behind(*last_)) return push_back(s);
+    live_stream** at = &first_;
+    while (!behind(**at)) at = &((*at)->*Next);
+    s.*Next = *at;
+    *at = &s;
+  }
   live_stream* pop_front() noexcept {
     live_stream* s = first_;
     if (s == nullptr) return nullptr;

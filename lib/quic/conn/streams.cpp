@@ -88,16 +88,14 @@ live_stream* connection::stream_for(arrival& a, std::uint64_t id, bool for_recei
     }
     t_.events.add(event::streams_opened);
     s->is_new = true;
-    queue_event(*s);
+    queues_.add_event(*s);
   }
   last_stream_ = s;
   return s;
 }
 
 void connection::remove_stream(live_stream& s) noexcept {
-  if (s.in_data_queue) data_queue_.remove(s);
-  if (s.in_control_queue) control_queue_.remove(s);
-  if (s.in_event_queue) event_queue_.remove(s);
+  queues_.forget(s);
   if (last_stream_ == &s) last_stream_ = nullptr;
   (s.previous == nullptr ? streams_ : s.previous->next) = s.next;
   if (s.next != nullptr) s.next->previous = s.previous;
@@ -115,25 +113,6 @@ void connection::remove_stream(live_stream& s) noexcept {
 
 bool connection::has_data(const live_stream& s) const noexcept {
   return s.has_send && !s.withheld && !s.send.next_chunk(1, send_credit_.available()).is_nothing();
-}
-
-void connection::queue_data(live_stream& s) noexcept {
-  if (s.in_data_queue || !s.has_send || s.withheld) return;
-  s.in_data_queue = true;
-  if (s.send.has_lost())
-    data_queue_.push_front(s);
-  else
-    data_queue_.push_back(s);
-}
-void connection::queue_control(live_stream& s) noexcept {
-  if (s.in_control_queue || s.withheld) return;
-  s.in_control_queue = true;
-  control_queue_.push_back(s);
-}
-void connection::queue_event(live_stream& s) noexcept {
-  if (s.in_event_queue) return;
-  s.in_event_queue = true;
-  event_queue_.push_back(s);
 }
 
 void connection::tell(std::uint64_t now_ns) noexcept {
@@ -158,7 +137,7 @@ void connection::tell(std::uint64_t now_ns) noexcept {
   }
   // What the application does in a call may queue more; each stream that waits now is told once.
   for (std::uint32_t left = open_streams_ + 1; left != 0 && !is_closing(); --left) {
-    live_stream* s = event_queue_.pop_front();
+    live_stream* s = queues_.event.pop_front();
     if (s == nullptr) break;
     s->in_event_queue = false;
     tell_stream(*s);
@@ -204,20 +183,32 @@ live_stream* connection::open(direction kind, std::uint64_t now_ns) noexcept {
 
 bool connection::write(live_stream& s, std::uint64_t bytes) noexcept {
   if (!s.has_send || !s.send.write(bytes)) return false;
-  queue_data(s);
+  queues_.add_data(s);
   return true;
+}
+
+void connection::pull(live_stream& s) noexcept {
+  if (!s.has_send) return;
+  s.pulls = true;
+  queues_.add_data(s);
+}
+
+void connection::prioritize(live_stream& s, std::uint8_t urgency, bool incremental) noexcept {
+  s.urgency = std::min<std::uint8_t>(urgency, send_urgencies - 1);
+  s.is_incremental = incremental;
+  queues_.reorder(s);
 }
 
 void connection::finish(live_stream& s) noexcept {
   if (!s.has_send) return;
   s.send.finish();
-  queue_data(s);
+  queues_.add_data(s);
 }
 
 void connection::reset(live_stream& s, std::uint64_t code) noexcept {
   if (!s.has_send || !s.send.reset(code)) return;
   if (s.source != nullptr && !s.peer_stopped) std::exchange(s.source, nullptr)->released(UINT64_MAX);
-  queue_control(s);
+  queues_.add_control(s);
 }
 
 void connection::stop(live_stream& s, std::uint64_t code) noexcept {
@@ -225,7 +216,7 @@ void connection::stop(live_stream& s, std::uint64_t code) noexcept {
   if (s.recv.stop(pieces_, receive_window_)) {
     s.stop_code = code;
     s.stop_due = true;
-    queue_control(s);
+    queues_.add_control(s);
   }
   after_reading(s);
 }
@@ -250,10 +241,10 @@ void connection::reset_read(live_stream& s) noexcept {
 void connection::after_reading(live_stream& s) noexcept {
   if (s.recv.should_update_limit() && !s.max_data_due) {
     s.max_data_due = true;
-    queue_control(s);
+    queues_.add_control(s);
   }
   if (receive_window_.should_update()) pending_ |= pending_max_data;
-  if (s.is_over()) queue_event(s);
+  if (s.is_over()) queues_.add_event(s);
 }
 
 bool connection::send_datagram(base::byte_view bytes) noexcept {
@@ -269,9 +260,7 @@ bool connection::send_datagram(base::byte_view bytes) noexcept {
 }
 
 void connection::drop_streams() noexcept {
-  data_queue_.clear();
-  control_queue_.clear();
-  event_queue_.clear();
+  queues_.clear();
   last_stream_ = nullptr;
   while (streams_ != nullptr) {
     live_stream* s = streams_;

@@ -51,7 +51,7 @@ std::size_t connection::build(base::byte_span room, std::uint64_t now_ns, datagr
     built_ns_ = now_ns;
     recovery_.release_unused();
   }
-  if (size == 0 && phase_ == phase::established && data_queue_.empty()) recovery_.on_app_limited();
+  if (size == 0 && phase_ == phase::established && queues_.data.empty()) recovery_.on_app_limited();
   return size;
 }
 
@@ -67,7 +67,7 @@ bool connection::can_write(packet_space space) const noexcept {
 
 bool connection::has_application_frames() const noexcept {
   constexpr std::uint32_t frames = ~std::uint32_t{pending_close};
-  return (pending_ & frames) != 0 || !control_queue_.empty() || !data_queue_.empty() || !datagrams_.empty() ||
+  return (pending_ & frames) != 0 || !queues_.control.empty() || !queues_.data.empty() || !datagrams_.empty() ||
          local_cids_.to_send().has_value() || remote_cids_.retire_to_send().has_value() ||
          (handshake_ != nullptr &&
           !handshake_->crypto[index_of(packet_space::application)].out.next_chunk(1, UINT64_MAX).is_nothing());
@@ -154,7 +154,7 @@ std::size_t connection::build_packet(draft_plan& plan) noexcept {
   if (plan.space == packet_space::application && !plan.is_early && !has_keys_ready(plan.now_ns)) return 0;
   if (!plan_header(plan, h)) return 0;
   const unsigned most_tokens =
-      plan.space == packet_space::application && control_queue_.empty() && pending_ == 0 ? few_tokens : many_tokens;
+      plan.space == packet_space::application && queues_.control.empty() && pending_ == 0 ? few_tokens : many_tokens;
   const bool has_record = recovery_.reserve(plan.space, most_tokens);
   if (!has_record) {
     t_.events.add(event::sent_pool_empty);

@@ -108,9 +108,9 @@ void connection::write_cids(packet_draft& draft) noexcept {
 }
 
 void connection::write_stream_control(const draft_plan& plan, packet_draft& draft) noexcept {
-  while (live_stream* s = control_queue_.front()) {
+  while (live_stream* s = queues_.control.front()) {
     if (!s->withheld && !write_control_of(plan, draft, *s)) return;
-    control_queue_.pop_front();
+    queues_.control.pop_front();
     s->in_control_queue = false;
   }
 }
@@ -150,31 +150,47 @@ bool connection::write_control_of(const draft_plan& plan, packet_draft& draft, l
 
 void connection::write_streams(packet_draft& draft) noexcept {
   unsigned blocked = 0;
-  while (!data_queue_.empty() && draft.has_place()) {
-    live_stream& s = *data_queue_.front();
+  while (!queues_.data.empty() && draft.has_place()) {
+    live_stream& s = *queues_.data.front();
+    if (s.pulls) pull_more(s, draft.room());
     if (!has_data(s)) {
-      data_queue_.pop_front();
+      queues_.data.pop_front();
       s.in_data_queue = false;
-      if (!s.withheld && s.send.is_blocked() && s.send.credit().should_say_blocked()) {
+      if (s.withheld || s.send.is_reset() || !(s.pulls || s.send.written() > s.send.sent())) continue;
+      if (s.send.credit().available() == 0) {
+        if (!s.send.credit().should_say_blocked()) continue;
         s.blocked_due = true;
-        queue_control(s);
-      } else if (!s.withheld && !s.send.is_blocked() && s.send.written() > s.send.sent() && !s.send.is_reset()) {
+        queues_.add_control(s);
+      } else {
         // The connection's credit is what is missing: it waits on.
         if (send_credit_.should_say_blocked()) {
           send_credit_.on_blocked_sent();
           pending_ |= pending_data_blocked;
         }
-        queue_data(s);
-        if (++blocked == most_blocked_looked_at || data_queue_.has_one()) return;
+        queues_.add_data(s);
+        if (++blocked == most_blocked_looked_at || queues_.data.goes_on(s)) return;
       }
       continue;
     }
     if (!write_stream(draft, s)) return;
-    if (data_queue_.has_one()) continue;
-    data_queue_.pop_front();  // the others have their turn
+    if (queues_.data.goes_on(s)) continue;
+    queues_.data.pop_front();  // the others have their turn
     s.in_data_queue = false;
-    queue_data(s);
+    queues_.add_data(s);
   }
+}
+
+// Bytes that are made as they can go: no more of them than the credit that is there, and none before a packet has room
+// for them. So what a source holds is what the peer has allowed and not acknowledged.
+void connection::pull_more(live_stream& s, std::size_t room) noexcept {
+  s.pulls = s.source != nullptr && !s.send.is_reset();
+  const std::uint64_t unsent = s.send.written() - s.send.sent();
+  const std::uint64_t credit = std::min(s.send.credit().available(), send_credit_.available());
+  if (!s.pulls || unsent >= room || credit <= unsent) return;
+  const pulled got = s.source->pull(credit - unsent);
+  static_cast<void>(s.send.write(got.bytes));
+  s.pulls = got.state == pull_state::more && got.bytes != 0;
+  if (got.state == pull_state::end) s.send.finish();
 }
 
 // One STREAM frame. False: not a byte of it fits.
