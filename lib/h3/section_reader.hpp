@@ -43,6 +43,24 @@ enum class section_errc : std::uint8_t {
 #undef MILLRACE_H3_SECTION_ERROR
       count_
 };
+inline constexpr std::size_t section_errc_count = static_cast<std::size_t>(section_errc::count_);
+
+[[nodiscard]] constexpr std::string_view to_string(section_errc e) noexcept {
+  constexpr std::array<std::string_view, section_errc_count> names{"ok",
+#define MILLRACE_H3_SECTION_NAME(name, text) #name,
+                                                                   MILLRACE_H3_SECTION_ERRORS(MILLRACE_H3_SECTION_NAME)
+#undef MILLRACE_H3_SECTION_NAME
+  };
+  return names[static_cast<std::size_t>(e)];
+}
+[[nodiscard]] constexpr std::string_view describe(section_errc e) noexcept {
+  constexpr std::array<std::string_view, section_errc_count> texts{"taken",
+#define MILLRACE_H3_SECTION_TEXT(name, text) text,
+                                                                   MILLRACE_H3_SECTION_ERRORS(MILLRACE_H3_SECTION_TEXT)
+#undef MILLRACE_H3_SECTION_TEXT
+  };
+  return texts[static_cast<std::size_t>(e)];
+}
 [[nodiscard]] constexpr bool is_malformed(section_errc e) noexcept { return e > section_errc::bad_target; }
 
 enum class section_kind : std::uint8_t { request, response, trailers };

@@ -32,10 +32,17 @@ struct scripted {
 
 class scripted_client : public quic::conn::application {
  public:
-  std::vector<std::unique_ptr<scripted>> streams;
+  std::vector<std::unique_ptr<scripted>> streams, from_peer;
   bool established = false, closed = false;
+  quic::conn::connection_end end;
 
   void on_established(quic::conn::connection&) noexcept override { established = true; }
+  void on_stream_opened(quic::conn::connection&, quic::conn::live_stream& s) noexcept override {
+    auto x = std::make_unique<scripted>();
+    x->stream = &s;
+    s.user = x.get();
+    from_peer.push_back(std::move(x));
+  }
   void on_readable(quic::conn::connection& c, quic::conn::live_stream& s) noexcept override {
     auto& x = *static_cast<scripted*>(s.user);
     if (s.recv.is_reset()) {
@@ -61,7 +68,10 @@ class scripted_client : public quic::conn::application {
     static_cast<scripted*>(s.user)->over = true;
     static_cast<scripted*>(s.user)->stream = nullptr;
   }
-  void on_closed(quic::conn::connection&, const quic::conn::connection_end&) noexcept override { closed = true; }
+  void on_closed(quic::conn::connection&, const quic::conn::connection_end& e) noexcept override {
+    closed = true;
+    end = e;
+  }
 };
 
 class scripted_pair {

@@ -59,11 +59,11 @@ class chain_source final : public send_source {
   // What was committed since the last call may be sent. False: the stream takes no more.
   bool submit(connection& c, live_stream& s) noexcept {
     if (bytes_.state() == buf::flow::closed) return false;
-    const std::uint64_t more = end() - submitted_;
-    if (more == 0) return true;
-    submitted_ += more;
-    return c.write(s, more);
+    const std::uint64_t more = take_new();
+    return more == 0 || c.write(s, more);
   }
+  // How many were committed since the last call, for who tells the stream otherwise (send_source::pull).
+  [[nodiscard]] std::uint64_t take_new() noexcept { return end() - std::exchange(submitted_, end()); }
 
   [[nodiscard]] unsigned borrow(std::uint64_t offset, std::size_t size,
                                 std::span<base::byte_view, most_source_parts> parts) noexcept override;

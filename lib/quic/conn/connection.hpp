@@ -135,7 +135,7 @@ class connection {
   void reset(live_stream& s, std::uint64_t code) noexcept;  // gives up sending
   void stop(live_stream& s, std::uint64_t code) noexcept;   // gives up reading
   void consume(live_stream& s, std::uint64_t bytes) noexcept;
-  [[nodiscard]] buf::slice take(live_stream& s) noexcept;
+  [[nodiscard]] buf::slice take(live_stream& s, std::size_t most = SIZE_MAX) noexcept;  // `most` is not 0
   void reset_read(live_stream& s) noexcept;
   // A DATAGRAM frame, copied; false: too large for the peer or the path, or too many wait.
   [[nodiscard]] bool send_datagram(base::byte_view bytes) noexcept;
@@ -163,6 +163,7 @@ class connection {
   [[nodiscard]] const recovery::loss_recovery& losses() const noexcept { return recovery_; }
   [[nodiscard]] const tls::quic_handshake* handshake() const noexcept;  // nullptr: it is over
   [[nodiscard]] const peer_limits& peer() const noexcept { return peer_; }
+  [[nodiscard]] std::uint64_t requests_allowed() const noexcept { return peer_bidi_.limit(); }  // the peer's, in all
   [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_streams_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }  // of the call that is running
   [[nodiscard]] std::uint64_t began_ns() const noexcept { return began_ns_; }

@@ -226,8 +226,8 @@ void connection::consume(live_stream& s, std::uint64_t bytes) noexcept {
   after_reading(s);
 }
 
-buf::slice connection::take(live_stream& s) noexcept {
-  buf::slice out = s.recv.take(pieces_, receive_window_);
+buf::slice connection::take(live_stream& s, std::size_t most) noexcept {
+  buf::slice out = s.recv.take(pieces_, receive_window_, most);
   after_reading(s);
   return out;
 }

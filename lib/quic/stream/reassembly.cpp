@@ -141,12 +141,12 @@ void reassembly::drop_first(piece_account& account) noexcept {
   account.give(gone);
 }
 
-buf::slice reassembly::take(piece_account& account) noexcept {
-  const base::byte_view next = front();
+buf::slice reassembly::take(piece_account& account, std::size_t most) noexcept {
+  base::byte_view next = front();
   if (next.empty()) return {};
-  buf::slice out = next.size() == first_->bytes.size()
-                       ? first_->bytes.share()
-                       : first_->bytes.part(first_->bytes.size() - next.size(), next.size());
+  const std::size_t at = first_->bytes.size() - next.size();
+  next = next.first(std::min(next.size(), most));
+  buf::slice out = next.size() == first_->bytes.size() ? first_->bytes.share() : first_->bytes.part(at, next.size());
   if (!out.empty()) consume(account, out.size());
   return out;
 }

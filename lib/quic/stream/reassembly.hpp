@@ -118,8 +118,8 @@ class reassembly {
     if (first_ == nullptr || first_->offset > read_) return {};
     return first_->bytes.bytes().subspan(static_cast<std::size_t>(read_ - first_->offset));
   }
-  // The same with a reference of its own, and consumed.
-  [[nodiscard]] buf::slice take(piece_account& account) noexcept;
+  // The same, or the first `most` (not 0) bytes of it, with a reference of its own, and consumed.
+  [[nodiscard]] buf::slice take(piece_account& account, std::size_t most = SIZE_MAX) noexcept;
   // The next bytes, from as many pieces as they lie in, copied and not consumed; at most readable() of them.
   void copy_out(base::byte_span out) const noexcept;
   // `count` is at most readable().

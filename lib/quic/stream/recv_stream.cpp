@@ -69,8 +69,8 @@ void recv_stream::consume(piece_account& pieces, receive_window& connection, std
   check_complete();
 }
 
-buf::slice recv_stream::take(piece_account& pieces, receive_window& connection) noexcept {
-  buf::slice out = data_.take(pieces);
+buf::slice recv_stream::take(piece_account& pieces, receive_window& connection, std::size_t most) noexcept {
+  buf::slice out = data_.take(pieces, most);
   window_.on_consumed(out.size());
   connection.on_consumed(out.size());
   check_complete();

@@ -75,8 +75,9 @@ class recv_stream {
   void copy_out(base::byte_span out) const noexcept { data_.copy_out(out); }  // reassembly::copy_out()
   // `count` is at most readable(); the bytes' credit goes back to the peer.
   void consume(piece_account& pieces, receive_window& connection, std::uint64_t count) noexcept;
-  // The next piece with a reference of its own; consumed.
-  [[nodiscard]] buf::slice take(piece_account& pieces, receive_window& connection) noexcept;
+  // The next piece, or its first `most` (not 0) bytes, with a reference of its own; consumed.
+  [[nodiscard]] buf::slice take(piece_account& pieces, receive_window& connection,
+                                std::size_t most = SIZE_MAX) noexcept;
   // Nobody reads on: what is there and what comes is dropped and its credit given back. True when STOP_SENDING is worth
   // sending (RFC 9000 3.5: not when all of it has come already).
   [[nodiscard]] bool stop(piece_account& pieces, receive_window& connection) noexcept;
