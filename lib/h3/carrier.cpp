@@ -13,6 +13,15 @@ constexpr std::uint64_t last_request = (std::uint64_t{1} << 62) - 4;
 
 }  // namespace
 
+struct carrier::running {
+  carrier& of;
+  connection* before;
+  running(carrier& c, connection& which) noexcept : of(c), before(std::exchange(c.current_, &which)) {}
+  running(const running&) = delete;
+  running& operator=(const running&) = delete;
+  ~running() { of.current_ = before; }
+};
+
 carrier::carrier(bool is_server, const settings& s, const buf::mbuf_source& blocks, parts of) noexcept
     : settings_(s), blocks_(blocks), parts_(std::move(of)), is_server_(is_server) {}
 
@@ -57,9 +66,14 @@ link* carrier::link_of(connection& c) noexcept {
   return l;
 }
 
-void carrier::on_early(connection& c) noexcept { static_cast<void>(link_of(c)); }
+void carrier::on_early(connection& c) noexcept {
+  const running call(*this, c);
+  static_cast<void>(link_of(c));
+}
 
 void carrier::on_established(connection& c) noexcept {
+  const running call(*this, c);
+
   link* const l = link_of(c);
   if (l == nullptr) return;
   l->open_streams();
@@ -67,10 +81,14 @@ void carrier::on_established(connection& c) noexcept {
 }
 
 void carrier::on_streams_available(connection& c) noexcept {
+  const running call(*this, c);
+
   if (link* const l = link_of(c)) l->open_streams();
 }
 
 void carrier::on_stream_opened(connection& c, live_stream& s) noexcept {
+  const running call(*this, c);
+
   link* const l = link_of(c);
   if (l == nullptr || !s.has_send) return;  // a unidirectional one: its first bytes say what it is
   if (!is_server_) {                        // RFC 9114 6.1
@@ -90,6 +108,8 @@ void carrier::on_stream_opened(connection& c, live_stream& s) noexcept {
 }
 
 void carrier::on_readable(connection& c, live_stream& s) noexcept {
+  const running call(*this, c);
+
   link* const l = link_of(c);
   if (l == nullptr) return;
   if (!s.has_send) {
@@ -103,12 +123,16 @@ void carrier::on_readable(connection& c, live_stream& s) noexcept {
 }
 
 void carrier::on_writable(connection& c, live_stream& s) noexcept {
+  const running call(*this, c);
+
   if (s.user == nullptr || !s.has_recv) return;
   now_ns_ = std::max(now_ns_, c.now_ns());
   static_cast<message*>(s.user)->on_writable();
 }
 
 void carrier::on_stopped(connection& c, live_stream& s) noexcept {
+  const running call(*this, c);
+
   link* const l = link_of(c);
   if (l == nullptr) return;
   if (!s.has_recv)  // RFC 9114 6.2.1: the peer must not ask for this one's end
@@ -118,14 +142,15 @@ void carrier::on_stopped(connection& c, live_stream& s) noexcept {
 }
 
 void carrier::on_stream_closed(connection& c, live_stream& s) noexcept {
+  const running call(*this, c);
+
   auto* const l = static_cast<link*>(c.user);
   if (l == nullptr) return;
   if (!s.has_send || !s.has_recv) return l->on_stream_closed(s);
   auto* const m = static_cast<message*>(std::exchange(s.user, nullptr));
   if (m == nullptr) return;
   now_ns_ = std::max(now_ns_, c.now_ns());
-  const bool is_whole = s.is_over() && !s.recv.is_reset() && !s.send.is_reset();
-  m->tell_end(is_whole ? message::ending::complete : message::ending::connection_lost);
+  m->tell_end(m->is_complete() ? message::ending::complete : message::ending::connection_lost);
   give(*m);
   l->on_message_gone();
 }
@@ -163,6 +188,7 @@ void carrier::forget(message& m) noexcept {
   message** at = m.listed_ == message::listed::due ? &due_ : &starved_;  // rare, and short
   while (*at != &m) at = &(*at)->list_next_;
   *at = m.list_next_;
+  --(m.listed_ == message::listed::due ? due_size_ : starved_size_);
   m.listed_ = message::listed::nowhere;
 }
 
@@ -170,6 +196,7 @@ void carrier::look_soon(message& m) noexcept {
   if (m.listed_ != message::listed::nowhere) return;
   m.listed_ = message::listed::due;
   m.list_next_ = std::exchange(due_, &m);
+  ++due_size_;
 }
 
 void carrier::look_later(message& m) noexcept {
@@ -177,6 +204,7 @@ void carrier::look_later(message& m) noexcept {
   if (m.listed_ != message::listed::nowhere) return;
   m.listed_ = message::listed::starved;
   m.list_next_ = std::exchange(starved_, &m);
+  ++starved_size_;
   next_feed_ns_ = std::min(next_feed_ns_, now_ns_ + feed_ns);
 }
 
@@ -186,15 +214,7 @@ std::uint64_t carrier::clock_ns() const noexcept {
 
 void carrier::on_clock(std::uint64_t now_ns) noexcept {
   now_ns_ = std::max(now_ns_, now_ns);
-  // What is put on the list meanwhile has its turn with the next call.
-  message* list = std::exchange(due_, nullptr);
-  while (list != nullptr) {
-    message& m = *list;
-    list = m.list_next_;
-    m.listed_ = message::listed::nowhere;
-    m.on_turn();
-    touch(m.connection());
-  }
+  turn(due_, due_size_);  // what is put on the list meanwhile has its turn with the next call
   if (now_ns >= next_sweep_ns_) sweep(now_ns);
   if (now_ns >= next_feed_ns_) feed(now_ns);
   if (now_ns >= final_goaway_ns_) send_final_goaways();
@@ -209,28 +229,41 @@ void carrier::sweep(std::uint64_t now_ns) noexcept {
     --watched_.size;
     m.is_watched_ = false;
     watch(m);
-    m.check_times(now_ns);
+    connection& c = m.connection();
+    bool is_late;
+    {
+      const running call(*this, c);
+      is_late = m.check_times(now_ns);
+    }
+    if (is_late) touch(c);
   }
   const std::uint64_t later = watched_.size > most_a_turn ? sweep_ns / 16 : sweep_ns;
   next_sweep_ns_ = watched_.size == 0 ? UINT64_MAX : now_ns + later;
 }
 
 void carrier::feed(std::uint64_t now_ns) noexcept {
-  next_feed_ns_ = UINT64_MAX;
-  message* list = std::exchange(starved_, nullptr);
-  for (std::uint32_t fed = 0; list != nullptr; ++fed) {
+  turn(starved_, std::min(starved_size_, most_a_turn));
+  next_feed_ns_ = starved_ == nullptr ? UINT64_MAX : now_ns + feed_ns;
+}
+
+// Each leaves its list before anything happens to it: what that does may end others, which then leave theirs.
+void carrier::turn(message*& list, std::uint32_t most) noexcept {
+  for (; most != 0 && list != nullptr; --most) {
     message& m = *list;
     list = m.list_next_;
+    --(m.listed_ == message::listed::due ? due_size_ : starved_size_);
     m.listed_ = message::listed::nowhere;
-    if (fed < most_a_turn) {
+    connection& c = m.connection();
+    {
+      const running call(*this, c);
       m.on_turn();
-      touch(m.connection());
-    } else {
-      m.listed_ = message::listed::starved;
-      m.list_next_ = std::exchange(starved_, &m);
     }
+    touch(c);
   }
-  if (starved_ != nullptr) next_feed_ns_ = now_ns + feed_ns;
+}
+
+void carrier::touch(message& m) noexcept {
+  if (current_ != &m.connection()) look_soon(m);
 }
 
 void carrier::drain(std::uint64_t now_ns) noexcept {

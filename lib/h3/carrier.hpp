@@ -42,9 +42,11 @@ class carrier : public quic::conn::application {
   counters count_;
   quic::endpoint::quic_endpoint* endpoint_ = nullptr;
   link* links_ = nullptr;
-  message_list watched_;        // all that have a time limit, in the order of their last look
-  message* due_ = nullptr;      // to be looked at with the next turn
-  message* starved_ = nullptr;  // in a while
+  message_list watched_;           // all that have a time limit, in the order of their last look
+  connection* current_ = nullptr;  // whose call is running
+  message* due_ = nullptr;         // to be looked at with the next turn
+  message* starved_ = nullptr;     // in a while
+  std::uint32_t due_size_ = 0, starved_size_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t next_sweep_ns_ = UINT64_MAX, next_feed_ns_ = UINT64_MAX, final_goaway_ns_ = UINT64_MAX;
   bool is_server_;
@@ -81,8 +83,11 @@ class carrier : public quic::conn::application {
   void forget(message& m) noexcept;      // out of every list
   void look_soon(message& m) noexcept;   // with the next turn
   void look_later(message& m) noexcept;  // in a millisecond: there was no memory
+  // Something was written outside of its connection's calls: it is polled soon. Nothing is told from inside of this.
+  void touch(message& m) noexcept;
+  // The same, at once; nothing where a call of the connection's is running.
   void touch(connection& c) noexcept {
-    if (endpoint_ != nullptr) endpoint_->touch(c);
+    if (endpoint_ != nullptr && current_ == nullptr) endpoint_->touch(c);
   }
 
   // --- quic::conn::application ---
@@ -99,7 +104,9 @@ class carrier : public quic::conn::application {
   void on_clock(std::uint64_t now_ns) noexcept override;
 
  private:
+  struct running;
   void sweep(std::uint64_t now_ns) noexcept;
+  void turn(message*& list, std::uint32_t most) noexcept;
   void feed(std::uint64_t now_ns) noexcept;
   void send_final_goaways() noexcept;
 };

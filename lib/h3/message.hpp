@@ -20,6 +20,7 @@ namespace millrace::h3 {
 
 class message {
   friend class carrier;
+  friend class client;
   friend class link;
 
  protected:
@@ -129,7 +130,8 @@ class message {
   void on_turn() noexcept;
   void on_unblocked() noexcept;
   void leave_blocked() noexcept;
-  void check_times(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool check_times(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool is_complete() const noexcept;
   [[nodiscard]] bool waits_for_peer() const noexcept;
 };
 

@@ -239,8 +239,8 @@ void message::consume(std::size_t bytes) noexcept {
   if (bytes == 0) return;
   left_ -= bytes;
   connection().consume(s_, bytes);
-  // Outside of the pump: whatever stands behind is read with the next turn.
-  if (!is_pumping_ && (left_ == 0 || s_.recv.front().empty())) link_.of().look_soon(*this);
+  // Outside of the pump: whatever stands behind is read, and credit given, with the next turn.
+  if (!is_pumping_) link_.of().look_soon(*this);
 }
 
 buf::slice message::take() noexcept {
@@ -261,6 +261,7 @@ void message::refuse_body() noexcept {
   step_ = step::over;
   is_body_over_ = true;
   connection().stop(s_, wire::number(error::no_error));  // RFC 9114 4.1.1
+  link_.of().touch(*this);
 }
 
 void message::give_staged() noexcept {
@@ -299,15 +300,25 @@ void message::on_readable() noexcept {
   if (step_ == step::over || is_failed_) return;
   count().add(event::reset_by_peer);
   link_.cancel(id());
-  fail(error::request_cancelled, ending::peer_reset);
+  const bool is_rejected = s_.recv.reset_code() == wire::number(error::request_rejected);
+  fail(error::request_cancelled, is_rejected && !link_.of().is_server() ? ending::rejected : ending::peer_reset);
   link_.on_broken();
 }
 
 void message::on_stopped() noexcept {
   count().add(event::stopped_by_peer);
+  if (!link_.of().is_server()) {  // RFC 9114 4.1.1: the response may be complete all the same
+    is_finished_ = true;
+    return;
+  }
   link_.on_broken();
   if (is_failed_ || link_.is_dead()) return;
   fail(error::request_cancelled, ending::peer_reset);
+}
+
+// An answer that was acknowledged, or a response that was read, to its end.
+bool message::is_complete() const noexcept {
+  return link_.of().is_server() ? s_.send.is_over() && !s_.send.is_reset() : is_body_over_ && !is_failed_;
 }
 
 // With the carrier's turn: what was put off.
@@ -333,26 +344,25 @@ bool message::waits_for_peer() const noexcept {
   return step_ != step::over && !is_blocked_ && s_.recv.front().empty() && !s_.recv.is_complete();
 }
 
-// A head in time; bodies, both ways, that move on. What waits for us, or for a handler, costs the peer nothing.
-void message::check_times(std::uint64_t now_ns) noexcept {
+// A head in time; bodies, both ways, that move on. What waits for us, or for a handler, costs the peer nothing. True:
+// something was written.
+bool message::check_times(std::uint64_t now_ns) noexcept {
   const settings& l = limits();
-  if (is_failed_ || link_.is_dead()) return;
+  if (is_failed_ || link_.is_dead()) return false;
   if (place_ == frame_place::head) {
     const bool is_mine = link_.of().is_server();
-    if (!is_mine || l.head_ns == 0 || now_ns - std::min(now_ns, began_ns_) < l.head_ns) return;
+    if (!is_mine || l.head_ns == 0 || now_ns - std::min(now_ns, began_ns_) < l.head_ns) return false;
     count().add(event::head_too_slow);
     link_.cancel(id());
     fail(error::request_incomplete, ending::timed_out);
-    link_.of().touch(connection());
-    return;
+    return true;
   }
   // The answer is out and acknowledged, and its handler has left a body where it is: nobody will read it.
   if (s_.send.is_over() && step_ == step::data && !front().empty()) {
     refuse_body();
-    link_.of().touch(connection());
-    return;
+    return true;
   }
-  if (l.progress_ns == 0) return;
+  if (l.progress_ns == 0) return false;
   const auto is_late = [&](bool waits, std::uint64_t bytes, std::uint64_t& since, std::uint64_t& had) {
     if (!waits || bytes - had >= l.progress_bytes) {
       since = now_ns;
@@ -365,10 +375,10 @@ void message::check_times(std::uint64_t now_ns) noexcept {
       s_.send.written() > s_.send.acked() || (out_.is_pulling() && out_.why() == message_source::trouble::none);
   const bool reader_late = is_late(takes_nothing && !s_.send.is_over(), s_.send.acked(), out_since_ns_, out_bytes_);
   const bool body_late = is_late(!is_tunnel_ && waits_for_peer(), s_.recv.offset(), in_since_ns_, in_bytes_);
-  if (!reader_late && !body_late) return;
+  if (!reader_late && !body_late) return false;
   count().add(reader_late ? event::reader_too_slow : event::body_too_slow);
   fail(error::request_cancelled, ending::timed_out);
-  link_.of().touch(connection());
+  return true;
 }
 
 }  // namespace millrace::h3

@@ -108,7 +108,7 @@ buf::flow message::write(buf::chain&& part) noexcept {
   }
   quic::conn::connection& c = connection();
   static_cast<void>(out_.chain().submit(c, s_));
-  link_.of().touch(c);
+  link_.of().touch(*this);
   // A reader without credit is told so before a mark is full.
   const bool is_stuck = s_.send.is_blocked() && s_.send.written() - s_.send.sent() >= limits().write.resume_bytes / 4;
   is_paused_ = state != buf::flow::open || is_stuck;
@@ -135,13 +135,13 @@ void message::finish(std::span<const http::field> trailers) noexcept {
 void message::end_sending() noexcept {
   is_finished_ = true;
   connection().finish(s_);
-  link_.of().touch(connection());
+  link_.of().touch(*this);
 }
 
 void message::go_on() noexcept {
   if (is_failed_ || link_.is_dead() || !out_.may_go_on()) return;
   connection().pull(s_);
-  link_.of().touch(connection());
+  link_.of().touch(*this);
 }
 
 // While a packet is built: nothing of the connection's may be called.
@@ -168,7 +168,8 @@ void message::fail(error code, ending why) noexcept {
   quic::conn::connection& c = connection();
   c.stop(s_, wire::number(code));
   c.reset(s_, wire::number(code));
-  link_.of().touch(c);
+  link_.of().touch(*this);
+  link_.of().touch(*this);
   tell_end(why);
   if (why == ending::malformed) link_.on_broken();
 }

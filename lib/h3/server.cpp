@@ -147,7 +147,7 @@ void server_exchange::inform(const http::response_head& head) noexcept {
     if (n < fields.size()) fields[n++] = {f.name, f.value, false};
   if (!write_head(std::span(fields).first(n), std::nullopt, nullptr)) return;  // it may be left out
   static_cast<void>(out_.chain().submit(connection(), s_));
-  link_.of().touch(connection());
+  link_.of().touch(*this);
 }
 
 bool server_exchange::send(const http::response_head& head, http::body&& what, bool is_whole) noexcept {
@@ -194,7 +194,7 @@ bool server_exchange::send(const http::response_head& head, http::body&& what, b
     fail(error::internal_error, ending::aborted);
     return false;
   }
-  link_.of().touch(connection());
+  link_.of().touch(*this);
   return true;
 }
 

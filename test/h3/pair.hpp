@@ -16,8 +16,6 @@ namespace millrace::test {
 
 using fields = std::vector<http::field>;
 
-inline std::uint64_t number(h3::wire::error e) { return h3::wire::number(e); }
-
 inline bytes frame(std::uint64_t type, const bytes& payload) {
   bytes out(h3::wire::max_frame_header_size);
   out.resize(h3::wire::emit(out.data(), {type, payload.size()}));
