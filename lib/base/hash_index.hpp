@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/fetch_ahead.hpp"
+
 namespace millrace::base {
 
 inline constexpr std::uint32_t no_record = 0xFFFF'FFFF;
@@ -69,7 +71,11 @@ class hash_index {
     }
     slots_[hole] = {};
   }
-  void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(&slots_[hash & mask_]); }
+  // The first number under `hash`, whatever its record says: good enough to fetch that ahead.
+  [[nodiscard]] std::uint32_t guess(std::uint32_t hash) const noexcept {
+    return find(hash, [](std::uint32_t) { return true; });
+  }
+  void fetch_ahead(std::uint32_t hash) const noexcept { base::fetch_ahead(&slots_[hash & mask_], sizeof(slot)); }
 };
 
 }  // namespace millrace::base

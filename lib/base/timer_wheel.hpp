@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/fetch_ahead.hpp"
+
 namespace millrace::base {
 
 struct timer_node {
@@ -108,6 +110,9 @@ class timer_wheel {
     return true;
   }
 
+  void fetch_ahead(timer_handle timer) const noexcept {
+    if (timer.node_ < fresh_) base::fetch_ahead(&nodes_[timer.node_], sizeof(timer_node));
+  }
   [[nodiscard]] bool is_armed(timer_handle timer) const noexcept {
     return timer.generation_ != 0 && timer.node_ < fresh_ && nodes_[timer.node_].generation == timer.generation_ &&
            nodes_[timer.node_].list != none;

@@ -13,6 +13,7 @@
 #include <array>
 #include <span>
 
+#include "base/fetch_ahead.hpp"
 #include "crypto/engine.hpp"
 
 namespace millrace::crypto {
@@ -37,6 +38,17 @@ struct alignas(64) aead_key {
   aead_algorithm algorithm;
 };
 static_assert(sizeof(aead_key) == 1024, "sixteen cache lines; a connection holds several");
+
+// Into the cache what a text of so many bytes will look at: the round keys in front, and from the end on as many powers
+// of the hash key as the text has blocks, at most all 48. A hint that is wrong costs time and nothing else.
+inline void fetch_ahead(const aead_key& key, std::size_t text_bytes) noexcept {
+  constexpr std::size_t rounds = 11 * 16;
+  constexpr std::size_t powers = 48 * 16;
+  constexpr std::size_t besides = 4 * 16;  // the tag, the lengths, a block begun, whole vectors
+  base::fetch_ahead(key.schedule.data(), rounds);
+  const std::size_t tail = text_bytes + besides < powers ? text_bytes + besides : powers;
+  base::fetch_ahead(key.schedule.data() + key.schedule.size() - tail, tail);
+}
 
 // key: exactly key_size(algorithm) bytes.
 void set_aead_key(engine& e, aead_algorithm algorithm, base::byte_view key, aead_key& out) noexcept;

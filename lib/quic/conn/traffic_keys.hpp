@@ -30,14 +30,11 @@ struct traffic_keys {
   crypto::wiped<protect::receive_keys> read;
   crypto::wiped<protect::send_keys> write;
 
-  // What opening and sealing a packet looks at, mostly: the header's key, then the keys of this phase, which stand
-  // first in both; in front of the sending ones also what links the ring.
-  void fetch_ahead() const noexcept {
-    constexpr std::size_t used = 1344;
-    constexpr std::size_t numbers = 192;  // of packets and phases, behind the sending keys
-    static_assert(used <= sizeof(read) && used + numbers <= sizeof(write));
-    base::fetch_ahead(this, used);
-    base::fetch_ahead(&*write, used + numbers);
+  // For a packet that comes, of so many bytes, and one of like size that goes.
+  void fetch_ahead(std::size_t packet_bytes) const noexcept {
+    base::fetch_ahead(this, sizeof(used_ns));
+    read->fetch_ahead(packet_bytes);
+    write->fetch_ahead(packet_bytes);
   }
 };
 
@@ -100,8 +97,8 @@ class one_rtt_keys {
   [[nodiscard]] traffic_keys* if_awake() noexcept { return block_; }
   void release(key_store& store) noexcept;
   // Into the cache, if awake: the keys of the phase that is read, and those that are sent with.
-  void fetch_ahead() const noexcept {
-    if (block_ != nullptr) block_->fetch_ahead();
+  void fetch_ahead(std::size_t packet_bytes) const noexcept {
+    if (block_ != nullptr) block_->fetch_ahead(packet_bytes);
   }
 
  private:

@@ -10,6 +10,7 @@
 
 #include <cstring>
 
+#include "base/fetch_ahead.hpp"
 #include "base/hash_index.hpp"
 #include "crypto/constant_time.hpp"
 #include "crypto/siphash.hpp"
@@ -49,6 +50,15 @@ class cid_table {
     if (capacity_ == 0) return nullptr;
     const std::uint32_t n = index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; });
     return n == base::no_record ? nullptr : entries_[n].value;
+  }
+  // Into the cache, one after the other: where a look-up begins, and what it then reads.
+  void fetch_slot_ahead(std::uint32_t hash) const noexcept {
+    if (capacity_ != 0) index_.fetch_ahead(hash);
+  }
+  void fetch_entry_ahead(std::uint32_t hash) const noexcept {
+    if (capacity_ == 0) return;
+    if (const std::uint32_t n = index_.guess(hash); n != base::no_record)
+      base::fetch_ahead(&entries_[n], sizeof(entry));
   }
   [[nodiscard]] bool add(std::uint32_t hash, const Key& key, void* value) noexcept {
     std::uint32_t n = free_;
@@ -139,6 +149,8 @@ class cid_map {
     const std::uint64_t w = word(eight);
     return ours_.find(hash(w), w);
   }
+  void fetch_slot_ahead(base::byte_view eight) const noexcept { ours_.fetch_slot_ahead(hash(word(eight))); }
+  void fetch_entry_ahead(base::byte_view eight) const noexcept { ours_.fetch_entry_ahead(hash(word(eight))); }
   [[nodiscard]] bool add_ours(base::byte_view eight, void* connection) noexcept {
     const std::uint64_t w = word(eight);
     return ours_.add(hash(w), w, connection);

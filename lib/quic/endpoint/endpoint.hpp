@@ -50,7 +50,8 @@ class client_memory {
 };
 
 class quic_endpoint final : public conn::connection_host {
-  struct held;   // a connection with its timer and its place in the tables
+  struct held;  // a connection with its timer and its place in the tables
+  class lookahead;
   struct parts;  // the pools
   struct passkey {};
   struct reply {
@@ -160,7 +161,6 @@ class quic_endpoint final : public conn::connection_host {
   [[nodiscard]] held* on_stranger(conn::datagram_in& d, const wire::packet_header& header) noexcept;
   [[nodiscard]] held* accept(conn::datagram_in& d, const wire::packet_header& header,
                              const path::opened_token& token) noexcept;
-  [[nodiscard]] const held* other_at(std::span<conn::datagram_in> burst, std::size_t i) const noexcept;
   [[nodiscard]] static bool is_same_destination(const conn::datagram_in& a, const conn::datagram_in& b) noexcept;
   void finish_without_a_word(held& h) noexcept;
   [[nodiscard]] bool evict_half_open() noexcept;

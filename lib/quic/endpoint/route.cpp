@@ -14,21 +14,61 @@ using conn::event;
 using stats::drop_reason;
 
 constexpr std::uint8_t long_bit = 0x80;
-constexpr std::size_t connections_ahead = 4;  // datagrams of a burst
-constexpr std::size_t keys_ahead = 2;
+// Datagrams of a burst before a datagram is looked at: each step needs what the one before has brought.
+constexpr std::size_t slots_ahead = 24;
+constexpr std::size_t entries_ahead = 16;
+constexpr std::size_t connections_ahead = 6;
+constexpr std::size_t parts_ahead = 3;
 
 }  // namespace
+
+// Of many connections each lies where the cache has nothing of it, nor of the way to it: the burst is known, so what
+// leads to a connection, the connection, and what that refers to are asked for some places ahead. What belongs to the
+// connection of the datagram before costs nothing.
+class quic_endpoint::lookahead {
+  const parts& parts_;
+  std::span<const datagram_in> burst_;
+  std::size_t slots_ = 0, entries_ = 0, connections_ = 0, others_ = 0;  // datagrams that are behind each step
+
+  [[nodiscard]] base::byte_view cid(std::size_t i) const noexcept {
+    const datagram_in& d = burst_[i];
+    if (d.bytes.size() < wire::min_short_packet_size || (d.bytes[0] & long_bit) != 0) return {};
+    if (i != 0 && is_same_destination(d, burst_[i - 1])) return {};
+    return base::byte_view(d.bytes).subspan(1, path::local_cid_size);
+  }
+  template <class Call>
+  void step(std::size_t& at, std::size_t to, Call call) const noexcept {
+    for (to = std::min(to, burst_.size()); at < to; ++at)
+      if (const base::byte_view id = cid(at); !id.empty()) call(id, burst_[at]);
+  }
+
+ public:
+  lookahead(const quic_endpoint& owner, std::span<const datagram_in> burst) noexcept
+      : parts_(*owner.parts_), burst_(burst) {}
+
+  // The one at `i` is next.
+  void move_to(std::size_t i) noexcept {
+    step(slots_, i + slots_ahead, [&](base::byte_view id, auto&) noexcept { parts_.cids.fetch_slot_ahead(id); });
+    step(entries_, i + entries_ahead, [&](base::byte_view id, auto&) noexcept { parts_.cids.fetch_entry_ahead(id); });
+    step(connections_, i + connections_ahead, [&](base::byte_view id, auto&) noexcept {
+      if (const void* h = parts_.cids.find_ours(id)) base::fetch_ahead(h, sizeof(held));
+    });
+    step(others_, i + parts_ahead, [&](base::byte_view id, const datagram_in& d) noexcept {
+      const auto* h = static_cast<const held*>(parts_.cids.find_ours(id));
+      if (h == nullptr) return;
+      h->connection.fetch_ahead(d.bytes.size());
+      parts_.timers.fetch_ahead(h->timer);
+    });
+  }
+};
 
 unsigned quic_endpoint::on_datagrams(std::span<datagram_in> burst, std::uint64_t now_ns,
                                      stats::drop_counters& drops) noexcept {
   now_ns_ = now_ns;
   unsigned useless = 0;
-  std::size_t ahead = 0;
+  lookahead ahead{*this, burst};
   for (std::size_t i = 0; i < burst.size();) {
-    for (; ahead < burst.size() && ahead < i + connections_ahead; ++ahead)
-      if (const held* const h = other_at(burst, ahead)) base::fetch_ahead(h, sizeof(held));
-    if (i + keys_ahead < burst.size())
-      if (const held* const h = other_at(burst, i + keys_ahead)) h->connection.fetch_keys_ahead();
+    ahead.move_to(i);
     wire::packet_header header;
     bool is_long = false;
     bool is_strange = false;
@@ -58,15 +98,6 @@ unsigned quic_endpoint::on_datagrams(std::span<datagram_in> burst, std::uint64_t
     i = end;
   }
   return useless;
-}
-
-// Of many connections each lies where the cache has nothing of it: the burst is known, so they are asked for some
-// places ahead, and their keys when they are there. Whose datagram it is, when not that of the one before.
-const quic_endpoint::held* quic_endpoint::other_at(std::span<datagram_in> burst, std::size_t i) const noexcept {
-  const datagram_in& d = burst[i];
-  if (d.bytes.size() < wire::min_short_packet_size || (d.bytes[0] & long_bit) != 0) return nullptr;
-  if (i != 0 && is_same_destination(d, burst[i - 1])) return nullptr;
-  return static_cast<const held*>(parts_->cids.find_ours(base::byte_view(d.bytes).subspan(1, path::local_cid_size)));
 }
 
 bool quic_endpoint::is_same_destination(const datagram_in& a, const datagram_in& b) noexcept {

@@ -59,6 +59,11 @@ using packet_iv = std::array<std::uint8_t, crypto::aead_nonce_size>;
 struct payload_keys {  // what a key update replaces
   crypto::aead_key aead;
   packet_iv iv{};
+
+  void fetch_ahead(std::size_t packet_bytes) const noexcept {
+    crypto::fetch_ahead(aead, packet_bytes);
+    base::fetch_ahead(&iv, sizeof(iv));
+  }
 };
 
 struct packet_keys : payload_keys {

@@ -58,6 +58,13 @@ class receive_keys {
   // RFC 9001 6.5: when packets of the phase before can no longer arrive, at most three PTO after an update.
   void discard_previous() noexcept;
 
+  // Into the cache, for a packet of so many bytes.
+  void fetch_ahead(std::size_t packet_bytes) const noexcept {
+    base::fetch_ahead(&header_, sizeof(header_));
+    current_.fetch_ahead(packet_bytes);
+    base::fetch_ahead(&first_of_current_, 4 * sizeof(first_of_current_));
+  }
+
   [[nodiscard]] bool phase() const noexcept { return phase_; }
   [[nodiscard]] std::uint32_t updates() const noexcept { return updates_; }  // key phases behind us
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }  // packets that failed authentication

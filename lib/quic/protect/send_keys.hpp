@@ -62,6 +62,13 @@ class send_keys {
   // handshake is confirmed. `largest_acked`: wire::no_packet_number when nothing was.
   [[nodiscard]] bool may_update(std::uint64_t largest_acked) const noexcept;
 
+  // Into the cache, for a packet of so many bytes.
+  void fetch_ahead(std::size_t packet_bytes) const noexcept {
+    base::fetch_ahead(&header_, sizeof(header_));
+    current_.fetch_ahead(packet_bytes);
+    base::fetch_ahead(&next_pn_, 5 * sizeof(next_pn_));
+  }
+
   [[nodiscard]] key_use use() const noexcept;
   [[nodiscard]] bool phase() const noexcept { return phase_; }
   [[nodiscard]] std::uint32_t updates() const noexcept { return updates_; }

@@ -107,6 +107,8 @@ class loss_recovery {
     pto_count_ = 0;
   }
 
+  void fetch_ahead() const noexcept { application_.fetch_ahead(); }
+
   // --- sending ---
   // Bytes that may leave now: what the window and the pacer leave. Probes (RFC 9002 6.2.4) and packets of ACKs alone
   // (RFC 9002 7.7) may exceed it.

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/fetch_ahead.hpp"
 #include "quic/recovery/sent_pool.hpp"
 #include "quic/recovery/skipped.hpp"
 
@@ -187,6 +188,14 @@ class sent_packets {
   // RFC 9002 6.4: the keys are gone; nothing of this space is acknowledged or lost any more. Answers the bytes that
   // were in flight.
   std::uint64_t discard() noexcept;
+
+  // Into the cache: the first packets of the oldest block, which an ACK of a connection that sends little will meet.
+  void fetch_ahead() const noexcept {
+    if (oldest_ == no_block) return;
+    const sent_block& block = (*pool_)[oldest_];
+    base::fetch_ahead(&block, 256);
+    base::fetch_ahead(&block.tokens, 64);
+  }
 
   [[nodiscard]] bool is_idle() const noexcept { return outstanding_ == 0; }
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return outstanding_; }
