@@ -159,6 +159,13 @@ class checker {
     return base::done{};
   }
 
+  [[nodiscard]] outcome check_preferred(std::string_view path, const ip_address& wanted) const {
+    if (wanted.family == ip_family::none) return base::done{};
+    for (const interface_config& c : c_.interfaces)
+      if (is_own(c.host, wanted)) return base::done{};
+    return refused(path, to_text(wanted) + " is none of the interfaces' addresses", "add it to one of them");
+  }
+
   [[nodiscard]] outcome check_quic() const {
     const quic_config& q = c_.quic;
     if (q.cert.empty() != q.key.empty())
@@ -173,6 +180,8 @@ class checker {
     // Keys cannot rest while a handshake is under way.
     if (q.endpoint.awake_keys != 0 && q.endpoint.awake_keys < q.endpoint.handshakes)
       return refused("quic.awake-keys", "there are fewer of them than handshakes");
+    if (auto fine = check_preferred("quic.preferred-ipv4", t.preferred_ipv4.address); !fine) return fine;
+    if (auto fine = check_preferred("quic.preferred-ipv6", t.preferred_ipv6.address); !fine) return fine;
     return base::done{};
   }
 

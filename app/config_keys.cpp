@@ -135,6 +135,20 @@ config_key path_text(std::string_view name, std::string& to, std::string comment
           [&to] { return quoted(to); }};
 }
 
+config_key ip_text(std::string_view name, base::ip_address& to, base::ip_family family, std::string comment) {
+  return {name, std::move(comment),
+          [&to, family](const config_value& v) -> std::string {
+            const auto* text = std::get_if<std::string>(&v);
+            const auto address = text == nullptr ? std::nullopt : base::ip_address::parse(*text);
+            const bool is_none = text != nullptr && text->empty();
+            if (!is_none && (!address || address->family != family))
+              return fmt::format("an IPv{} address in quotes", family == base::ip_family::v4 ? 4 : 6);
+            to = is_none ? base::ip_address{} : *address;
+            return {};
+          },
+          [&to] { return quoted(to.family == base::ip_family::none ? "" : to_text(to)); }};
+}
+
 // The rate and its burst: two keys.
 void add_rate(config_keys& keys, std::string_view name, std::string_view burst_name, net::rate_limit& to,
               const std::string& comment) {
@@ -290,6 +304,9 @@ config_keys quic_keys(quic_config& c) {
            {{"cubic", congestion_kind::cubic}, {"new-reno", congestion_kind::new_reno}, {"bbr", congestion_kind::bbr}},
            "the controller"),
       flag("migration", t.migration, "clients may move to other addresses"),
+      ip_text("preferred-ipv4", t.preferred_ipv4.address, base::ip_family::v4,
+              "of ours: where clients are asked to go on after the handshake (RFC 9000 9.6); empty: nowhere"),
+      ip_text("preferred-ipv6", t.preferred_ipv6.address, base::ip_family::v6, "the same; empty: nowhere"),
       flag("ecn", t.use_ecn, "packets are marked, as long as the path keeps the marks"),
   };
 }

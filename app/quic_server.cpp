@@ -202,6 +202,8 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
   made->engine_ = std::make_unique<crypto::engine>(std::move(*engine));
   quic::endpoint::endpoint_settings s = shared.config_.endpoint;
   s.lcore = static_cast<std::uint8_t>(which);
+  for (base::endpoint* const preferred : {&s.transport.preferred_ipv4, &s.transport.preferred_ipv6})
+    preferred->port = preferred->address.family == base::ip_family::none ? 0 : shared.config_.port;
   s.transport.max_datagram_bytes = link.datagram_bytes;
   s.transport.max_udp_payload = std::max<std::uint16_t>(link.receive_bytes, 1200);
   auto hq = pipeline::hq_server::make(s.streams, &shared.files_);

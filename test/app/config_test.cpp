@@ -1,6 +1,7 @@
 // The configuration file: what it means, what it refuses and where, and that what is printed reads back as the same.
 #include "app/config.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -169,6 +170,23 @@ checksum-offload = false
   EXPECT_EQ(c.pool.rxd, 512);
   EXPECT_EQ(c.pool.txd, 256);
   EXPECT_FALSE(c.pool.checksum_offload);
+}
+
+TEST(config, clients_are_asked_to_go_to_addresses_of_ours_alone) {
+  const auto usual = read("").quic.endpoint.transport;
+  EXPECT_EQ(usual.preferred_ipv4.address.family, base::ip_family::none);
+  EXPECT_EQ(usual.preferred_ipv6.address.family, base::ip_family::none);
+  const std::string ours =
+      interface("port = \"0\"\naddress = [\"198.18.0.1/24\", \"198.18.0.9/24\", \"2001:db8:18::9/64\"]");
+  const auto both = read("[quic]\npreferred-ipv4 = \"198.18.0.9\"\npreferred-ipv6 = \"2001:db8:18::9\"\n" + ours);
+  EXPECT_EQ(to_text(both.quic.endpoint.transport.preferred_ipv4.address), "198.18.0.9");
+  EXPECT_EQ(to_text(both.quic.endpoint.transport.preferred_ipv6.address), "2001:db8:18::9");
+  EXPECT_EQ(refusal("[quic]\npreferred-ipv4 = \"198.18.0.7\"\n" + ours),
+            "a.toml:2:18: 198.18.0.7 is none of the interfaces' addresses [add it to one of them]");
+  EXPECT_EQ(refusal("[quic]\npreferred-ipv4 = \"\"\n" + ours), "taken");
+  EXPECT_THAT(refusal("[quic]\npreferred-ipv4 = \"2001:db8:18::9\"\n" + ours),
+              testing::HasSubstr("an IPv4 address in quotes"));
+  EXPECT_THAT(refusal("[quic]\npreferred-ipv6 = 6\n" + ours), testing::HasSubstr("an IPv6 address in quotes"));
 }
 
 TEST(config, keys_of_quic_connections_rest_as_the_file_says) {
