@@ -19,10 +19,12 @@ import netns
 PEERS = os.path.join(os.environ.get('MILLRACE_BUILD', os.path.join(netns.SOURCE, 'build')), 'test', 'peers')
 CLIENT, SERVER = os.path.join(PEERS, 'quic_client'), os.path.join(PEERS, 'quic_server')
 PORT = 443
+NAT, NAT_PORT, NAT_EVERY = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'nat.py'), 4443, 100
 SECOND_IP4, SECOND_IP6 = '198.18.0.4', '2001:db8:18::4'  # of the kernel's end, to migrate to
 REVISITS = 4
 CLIENT_S = 30                                            # for a client, on a busy machine
 FILES = {'empty': 0, 'one': 1, 'small': 1200, 'block': 65536, 'over': 65537, 'large': 1_000_003}
+LEFT_VERSION = 0xFF00001B                                # draft 27: load has keys for it, the peers no longer do
 UNKNOWN_VERSION = 0x1A2A3A4A                             # RFC 9000 15: reserved to provoke Version Negotiation
 JUMBO_PAYLOAD, SMALL_MTU_PAYLOAD = 8952, 1232            # less IPv6 and UDP
 
@@ -318,7 +320,7 @@ class MillraceToPeer(Pair):
         finally:
             server.kill()
 
-    def load(self, target, *options, address=netns.KERNEL_IP4, timeout=CLIENT_S):
+    def load(self, target, *options, address=netns.KERNEL_IP4, port=PORT, timeout=CLIENT_S):
         """Runs to the end and answers the result's object; Failed when it failed or counted an error."""
         jumbo = self._mtu > 1500
         environment = {'MILLRACE_FRAMESZ': '16384', 'MILLRACE_BLOCKSZ': '65536'} if jumbo else {}
@@ -326,7 +328,7 @@ class MillraceToPeer(Pair):
         own = f'{netns.BOX_IP6}/{netns.PREFIX6}' if ':' in address else f'{netns.BOX_IP4}/{netns.PREFIX4}'
         mtu = ['--mtu', str(self._mtu)] if self._mtu != 1500 else []
         scheme, path = target
-        with self.link.millrace('@af_packet', '--', 'load', '--address', own, '--target', f'{scheme}://{host}:{PORT}{path}',
+        with self.link.millrace('@af_packet', '--', 'load', '--address', own, '--target', f'{scheme}://{host}:{port}{path}',
                                 *mtu, *options, environment=environment) as run:
             try:
                 status = run.wait(timeout)
@@ -462,6 +464,27 @@ def _load_jumbo(pair):
     return got
 
 
+def _load_behind_nat(pair):
+    """The server sees another port of the client's every now and then, which nobody has told the client of."""
+    with pair.serve() as running:
+        nat = pair.link.kernel.start('/usr/bin/python3', NAT, pair.server_ip4, str(NAT_PORT), str(PORT), str(NAT_EVERY),
+                                     stdout=subprocess.PIPE, text=True)
+        try:
+            nat.stdout.readline()
+            result = pair.load(('hq', f'/bytes/{MB10}'), '--requests', '1', *ONE, port=NAT_PORT)
+            nat.terminate()
+            ports = int(nat.communicate(timeout=10)[0])
+        finally:
+            if nat.poll() is None:
+                nat.kill()
+                nat.wait()
+        facts = running.stop()
+        if ports < 3:
+            raise Failed(f'the NAT used {ports} ports: nothing was rebound')
+        expect(facts, handshakes=1, failed=0, bytes_sent=lambda n: n >= MB10, address_changes=lambda n: n >= 1)
+    return {'seconds': result['duration_s'], 'bytes': MB10}
+
+
 def _cannot(why):
     def run(_):
         raise Unsupported(why)
@@ -493,7 +516,7 @@ CELLS = [
          _load([*ONE, '--key-update', '1000000'], MB60, needs=['--key-update'], counted={'key_updates': lambda n: n >= 1})),
     Cell('rebinding', _peer(MB10, ['--rebind', '1000000'], facts={'rebound': True},
                             counted={'address_changes': lambda n: n >= 1}),
-         _cannot('no NAT stands before load here')),
+         _load_behind_nat),
     Cell('migration', _migration,
          _load([*ONE, '--migrate-every', '0.1'], MB10, 10, needs=['--migrate-every'],
                counted={'address_changes': lambda n: n >= 1})),
@@ -501,7 +524,8 @@ CELLS = [
     Cell('IPv6', _peer(1_000_000, ip6=True), _load(ONE, 1_000_000, ip6=True)),
     Cell('version negotiation', _peer(client=['--version', f'{UNKNOWN_VERSION:x}'],
                                       facts={'versions_offered': lambda text: '0x00000001' in text.split()}),
-         _cannot('load offers only versions that it has keys for')),
+         _load([*ONE, '--quic-version', f'0x{LEFT_VERSION:08x}'], needs=['--quic-version'],
+               counted={'version_negotiations': lambda n: n >= 1})),
     Cell('SRMP', _srmp_peer,
          _load(['--connections', '2', '--streams', '8'], requests=1000, scheme='srmp+quic', path='/Echo',
                counted={'srmp_frames': lambda n: n >= 1000})),
