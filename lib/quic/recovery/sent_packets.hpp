@@ -17,21 +17,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/fetch_ahead.hpp"
 #include "quic/recovery/sent_pool.hpp"
 #include "quic/recovery/skipped.hpp"
 
 namespace millrace::quic::recovery {
 
 enum class ack_fault : std::uint8_t { none, never_sent, skipped };
-
-// What a visitor is shown. `tokens` is empty for what was lost before and is acknowledged now.
-struct sent_report {
-  std::uint64_t number = 0;
-  std::uint64_t sequence = 0;  // neighbours among the kept packets differ by one
-  const sent_packet& packet;
-  std::span<const sent_token> tokens;
-};
 
 class sent_packets {
   sent_pool* pool_;
@@ -189,12 +180,8 @@ class sent_packets {
   // were in flight.
   std::uint64_t discard() noexcept;
 
-  // Into the cache: the first packets of the oldest block, which an ACK of a connection that sends little will meet.
   void fetch_ahead() const noexcept {
-    if (oldest_ == no_block) return;
-    const sent_block& block = (*pool_)[oldest_];
-    base::fetch_ahead(&block, 256);
-    base::fetch_ahead(&block.tokens, 64);
+    if (oldest_ != no_block) (*pool_)[oldest_].fetch_ahead();
   }
 
   [[nodiscard]] bool is_idle() const noexcept { return outstanding_ == 0; }

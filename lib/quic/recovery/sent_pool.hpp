@@ -16,6 +16,7 @@
 #include <span>
 
 #include "base/assert.hpp"
+#include "base/fetch_ahead.hpp"
 #include "mem/region.hpp"
 #include "quic/recovery/types.hpp"
 
@@ -54,8 +55,22 @@ struct alignas(64) sent_block {
   alignas(8) std::array<std::uint32_t, packets_per_block> offset;  // number less base, ascending
   std::array<sent_packet, packets_per_block> packets;
   std::array<sent_token, tokens_per_block> tokens;
+
+  // Into the cache: what an ACK looks at when few packets were sent.
+  void fetch_ahead() const noexcept {
+    base::fetch_ahead(this, 256);
+    base::fetch_ahead(&tokens, 64);
+  }
 };
 static_assert(sizeof(sent_block) == 2048);
+
+// What a visitor is shown. `tokens` is empty for what was lost before and is acknowledged now.
+struct sent_report {
+  std::uint64_t number = 0;
+  std::uint64_t sequence = 0;  // neighbours among the kept packets differ by one
+  const sent_packet& packet;
+  std::span<const sent_token> tokens;
+};
 
 class sent_pool {
   mem::region memory_;
