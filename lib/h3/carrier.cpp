@@ -150,6 +150,7 @@ void carrier::on_stream_closed(connection& c, live_stream& s) noexcept {
   auto* const m = static_cast<message*>(std::exchange(s.user, nullptr));
   if (m == nullptr) return;
   now_ns_ = std::max(now_ns_, c.now_ns());
+  s.source = nullptr;  // the stream may outlive it, when the connection closes in this very call
   m->tell_end(m->is_complete() ? message::ending::complete : message::ending::connection_lost);
   give(*m);
   l->on_message_gone();

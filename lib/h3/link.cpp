@@ -10,8 +10,6 @@ using wire::frame_type;
 
 namespace {
 
-// Of the QPACK streams of one connection: beyond, we say what needs no table, or acknowledge later.
-constexpr std::size_t most_waiting_instructions = 16 << 10;
 constexpr buf::pipe_limits no_marks{.pause_bytes = 0, .resume_bytes = 0, .pause_segments = 0};
 
 constexpr event event_of(error e) noexcept {
@@ -215,7 +213,7 @@ bool link::take_payload(live_stream& s, base::byte_view here) noexcept {
     base::byte_view left = here;
     const base::progress p = number_.next(left, value);
     const bool is_whole = p == base::progress::done;
-    if (is_whole != is_end) {  // RFC 9114 7.1
+    if (is_whole != is_end || (is_whole && !left.empty())) {  // RFC 9114 7.1
       fault(error::frame_error, event::fault_frame);
       return false;
     }

@@ -4,6 +4,12 @@
 
 namespace millrace::h3 {
 
+namespace {
+
+constexpr std::uint64_t least_pulled = 4096;
+
+}  // namespace
+
 using quic::conn::most_source_parts;
 using quic::conn::pull_state;
 using quic::conn::pulled;
@@ -61,6 +67,9 @@ pulled message_source::pull(std::uint64_t most) noexcept {
   if (chain_.waiting_bytes() >= unacked_) return wait(trouble::unacked);
   if (!held_ && left_ != 0) {
     constexpr std::uint64_t header = 1 + 4;  // of a DATA frame of up to 64 KiB
+    // A peer that allows a few bytes at a time must not take a block for each of them: one, until it is acknowledged.
+    if (most < least_pulled && most - std::min(most, header) < left_ && chain_.waiting_bytes() != 0)
+      return wait(trouble::unacked);
     const std::uint64_t want =
         std::min({std::uint64_t{pull_bytes_}, left_, most > 2 * header ? most - header : header});
     buf::packet block;

@@ -246,7 +246,8 @@ struct h3_pair : scripted_pair {
   std::unique_ptr<h3::server> app;
   scripted* control = nullptr;
 
-  explicit h3_pair(const h3_options& o = {}) : scripted_pair("h3", o.sim, o.blocks) {
+  explicit h3_pair(const h3_options& o = {}) : h3_pair(o, o.blocks) {}
+  h3_pair(const h3_options& o, std::size_t most_blocks) : scripted_pair("h3", o.sim, most_blocks) {
     auto made = h3::server::make(o.settings, handler, blocks);
     EXPECT_TRUE(made) << made.error().what;
     app = std::move(made.value());
