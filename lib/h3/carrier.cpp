@@ -66,6 +66,12 @@ link* carrier::link_of(connection& c) noexcept {
   return l;
 }
 
+std::uint64_t carrier::seed() noexcept {
+  std::array<std::uint8_t, sizeof(std::uint64_t)> bytes{};
+  if (endpoint_ != nullptr) endpoint_->shared().random.fill(bytes);
+  return base::load_be64(bytes.data());
+}
+
 void carrier::on_early(connection& c) noexcept {
   const running call(*this, c);
   static_cast<void>(link_of(c));

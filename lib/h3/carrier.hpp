@@ -77,6 +77,7 @@ class carrier : public quic::conn::application {
   [[nodiscard]] field_memory& memory() noexcept { return parts_.fields; }
   [[nodiscard]] const buf::mbuf_source& blocks() const noexcept { return blocks_; }
   [[nodiscard]] base::byte_span scratch() noexcept { return parts_.scratch.array<std::uint8_t>(); }
+  [[nodiscard]] std::uint64_t seed() noexcept;  // random
   [[nodiscard]] bool is_server() const noexcept { return is_server_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }
   void watch(message& m) noexcept;

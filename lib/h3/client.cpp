@@ -68,13 +68,13 @@ void client::on_closed(connection& c, const quic::conn::connection_end& e) noexc
 // --- a request ---
 
 bool asked::send(std::span<const http::field> fields, http::body&& body, bool is_whole) noexcept {
-  std::array<header_field, 64> all;
+  std::array<qpack::field, 64> all;
   if (fields.size() > all.size()) return false;
   for (std::size_t i = 0; i < fields.size(); ++i) all[i] = {fields[i].name, fields[i].value, false};
   const std::string_view method = http::find(fields, ":method").value_or("");
   is_head_ = method == "HEAD";
   is_connect_ = method == "CONNECT";
-  const std::span<const header_field> head = std::span(all).first(fields.size());
+  const std::span<const qpack::field> head = std::span(all).first(fields.size());
   if (is_whole) return write_message(head, std::move(body));
   if (!write_head(head, std::nullopt, nullptr)) return false;
   return out_.chain().submit(connection(), s_);

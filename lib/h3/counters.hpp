@@ -33,7 +33,6 @@ namespace millrace::h3 {
   X(body_too_slow, "bodies that came too slowly")                                          \
   X(reader_too_slow, "bodies that were taken too slowly")                                  \
   X(blocked, "field sections that waited for QPACK's instructions")                        \
-  X(blocked_too_many, "connections closed because more streams were blocked than allowed") \
   X(frames_skipped, "frames of unknown types")                                             \
   X(streams_ignored, "unidirectional streams of unknown types")                            \
   X(priority_updates, "PRIORITY_UPDATE frames that were taken")                            \

@@ -10,6 +10,8 @@ using wire::frame_type;
 
 namespace {
 
+// Of the QPACK streams of one connection: beyond, nothing is inserted, or acknowledged later.
+constexpr std::size_t most_waiting_instructions = 16 << 10;
 constexpr buf::pipe_limits no_marks{.pause_bytes = 0, .resume_bytes = 0, .pause_segments = 0};
 
 constexpr event event_of(error e) noexcept {
@@ -48,6 +50,8 @@ void link::open(outgoing& o, wire::stream_type type) noexcept {
   if (type == wire::stream_type::control) {  // RFC 9114 7.2.4: SETTINGS come first
     const settings& s = of_.limits();
     wire::settings_values v;
+    v.qpack_max_table_capacity = s.qpack_table_bytes;
+    v.qpack_blocked_streams = s.qpack_blocked_streams;
     v.max_field_section_size = s.field_section_bytes;
     v.enable_connect_protocol = of_.is_server() && s.extended_connect;
     size += wire::emit_settings(base::byte_span(front).subspan(size), v);
@@ -205,6 +209,9 @@ bool link::take_payload(live_stream& s, base::byte_view here) noexcept {
       fault(e, event_of(e));
     } else if (is_end) {
       place_ = wire::frame_place::control;
+      // RFC 9204 3.2.3
+      if (!encoder_.set_peer_settings(peer_.qpack_max_table_capacity, peer_.qpack_blocked_streams))
+        fault(error::settings_error, event::fault_settings);
     }
     return !is_dead_;
   }
@@ -326,64 +333,139 @@ void link::on_message_gone() noexcept {
 
 // --- QPACK ---
 
+namespace {
+
+qpack::decoder_settings decoder_settings_of(const settings& s) noexcept {
+  return {.max_table_capacity = s.qpack_table_bytes,
+          .max_blocked_streams = s.qpack_blocked_streams,
+          .max_field_section_bytes = s.field_section_bytes};
+}
+
+qpack::encoder_settings encoder_settings_of(const settings& s, std::uint64_t seed) noexcept {
+  return {.max_table_capacity = s.qpack_encoder_table_bytes, .hash_seed = seed};
+}
+
+std::size_t decoder_bytes(const settings& s) noexcept { return qpack::decoder::storage_size(decoder_settings_of(s)); }
+
+class judge_sink final : public qpack::field_sink {
+  section_reader& to_;
+
+ public:
+  section_errc why = section_errc::ok;
+  explicit judge_sink(section_reader& to) noexcept : to_(to) {}
+  qpack::sink_answer on_field(const qpack::field& f) noexcept override {
+    why = to_.on_field(f.name, f.value);
+    return why == section_errc::ok ? qpack::sink_answer::go_on : qpack::sink_answer::stop;
+  }
+};
+
+}  // namespace
+
+std::size_t link::table_bytes(const settings& s) noexcept {
+  return decoder_bytes(s) + qpack::encoder::storage_size(encoder_settings_of(s, 0));
+}
+
 link::link(carrier& of, quic::conn::connection& c, std::span<std::byte> tables) noexcept
     : of_(of),
       c_(c),
       tables_(tables),
+      decoder_(decoder_settings_of(of.limits()), tables.first(decoder_bytes(of.limits())),
+               {reinterpret_cast<char*>(of.scratch().data()), of.scratch().size()}),
+      encoder_(encoder_settings_of(of.limits(), of.seed()), tables.subspan(decoder_bytes(of.limits()))),
       control_out_{quic::conn::chain_source(of.blocks(), no_marks)},
       encoder_out_{quic::conn::chain_source(of.blocks(), no_marks)},
       decoder_out_{quic::conn::chain_source(of.blocks(), no_marks)} {}
 
 link::~link() = default;
 
-namespace {
-
-class judge_sink final : public plain_sink {
-  section_reader& to_;
-
- public:
-  section_errc why = section_errc::ok;
-  explicit judge_sink(section_reader& to) noexcept : to_(to) {}
-  bool on_field(std::string_view name, std::string_view value) noexcept override {
-    why = to_.on_field(name, value);
-    return why == section_errc::ok;
-  }
-};
-
-}  // namespace
-
-link::decoded link::decode(std::uint64_t, base::byte_view section, section_reader& to, section_errc& why) noexcept {
+link::decoded link::decode(std::uint64_t id, base::byte_view section, section_reader& to, section_errc& why,
+                           std::uint64_t& required) noexcept {
   judge_sink sink(to);
-  const base::byte_span room = of_.scratch();
-  switch (decode_plain(section, {reinterpret_cast<char*>(room.data()), room.size()}, sink)) {
-    case plain_outcome::done:
+  qpack::section_result got = decoder_.decode(id, section, sink);
+  if (got.outcome == qpack::section_outcome::busy) {
+    send_acknowledgements();
+    got = decoder_.decode(id, section, sink);
+  }
+  switch (got.outcome) {
+    case qpack::section_outcome::done:
       return decoded::done;
-    case plain_outcome::too_large:
+    case qpack::section_outcome::blocked:
+      required = got.required_insert_count;
+      return decoded::blocked;
+    case qpack::section_outcome::busy:  // no memory for what we have to say first
+      why = section_errc::no_memory;
+      return decoded::refused;
+    case qpack::section_outcome::too_large:
       why = section_errc::too_large;
       return decoded::refused;
-    case plain_outcome::stopped:
+    case qpack::section_outcome::stopped:
       why = sink.why;
       return decoded::refused;
-    case plain_outcome::malformed:
+    case qpack::section_outcome::malformed:
       break;
   }
   return decoded::malformed;
 }
 
-void link::cancel(std::uint64_t) noexcept {}
-
-std::size_t link::encode(std::uint64_t, std::span<const header_field> fields, base::byte_span out) noexcept {
-  return encode_plain(fields, out);
+void link::cancel(std::uint64_t id) noexcept {
+  if (decoder_.cancel(id)) return;
+  send_acknowledgements();
+  static_cast<void>(decoder_.cancel(id));  // no memory: the peer keeps an entry longer than it must
 }
 
-void link::send_acknowledgements() noexcept {}
+std::size_t link::encode(std::uint64_t id, std::span<const qpack::field> fields, base::byte_span out) noexcept {
+  base::byte_span instructions;
+  if (encoder_out_.stream != nullptr && has_peer_settings() && peer_.qpack_max_table_capacity != 0 &&
+      encoder_out_.bytes.waiting_bytes() < most_waiting_instructions)
+    instructions = encoder_out_.bytes.pipe().get_span();
+  const qpack::encoded got = encoder_.encode(id, fields, out, instructions);
+  if (got.instructions != 0) {
+    static_cast<void>(encoder_out_.bytes.pipe().advance(got.instructions));
+    encoder_out_.bytes.pipe().commit();
+    submit(encoder_out_);
+  }
+  return got.is_written ? got.section : 0;
+}
+
+void link::send_acknowledgements() noexcept {
+  while (decoder_.has_decoder_stream() && decoder_out_.stream != nullptr && !is_dead_ &&
+         decoder_out_.bytes.waiting_bytes() < most_waiting_instructions) {
+    const base::byte_span room = decoder_out_.bytes.pipe().get_span(qpack::max_integer_size);
+    const std::size_t size = room.empty() ? 0 : decoder_.poll_decoder_stream(room);
+    if (size == 0) return;
+    static_cast<void>(decoder_out_.bytes.pipe().advance(size));
+    decoder_out_.bytes.pipe().commit();
+    submit(decoder_out_);
+  }
+}
 
 void link::on_encoder_stream(live_stream& s) noexcept {
-  if (!s.recv.front().empty()) fault(error::qpack_encoder_stream_error, event::fault_encoder_stream);
+  for (base::byte_view here = s.recv.front(); !here.empty(); here = s.recv.front()) {
+    const qpack::error e = decoder_.on_encoder_stream(here);
+    c_.consume(s, here.size());
+    if (e != qpack::error::none) return fault(error::qpack_encoder_stream_error, event::fault_encoder_stream);
+  }
+  release_blocked();
+}
+
+// Few, by the limit: looked through anew after each.
+void link::release_blocked() noexcept {
+  for (message* m = blocked; m != nullptr && !is_dead_;) {
+    if (!decoder_.is_ready(m->blocked_until_)) {
+      m = m->blocked_next_;
+      continue;
+    }
+    m->on_unblocked();
+    m = blocked;
+  }
 }
 
 void link::on_decoder_stream(live_stream& s) noexcept {
-  if (!s.recv.front().empty()) fault(error::qpack_decoder_stream_error, event::fault_decoder_stream);
+  for (base::byte_view here = s.recv.front(); !here.empty(); here = s.recv.front()) {
+    const qpack::error e = encoder_.on_decoder_stream(here);
+    c_.consume(s, here.size());
+    if (e != qpack::error::none) return fault(error::qpack_decoder_stream_error, event::fault_decoder_stream);
+  }
 }
 
 }  // namespace millrace::h3

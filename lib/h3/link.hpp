@@ -11,7 +11,8 @@
 #pragma once
 
 #include "h3/counters.hpp"
-#include "h3/plain_qpack.hpp"
+#include "h3/qpack/decoder.hpp"
+#include "h3/qpack/encoder.hpp"
 #include "h3/settings.hpp"
 #include "h3/wire/priority.hpp"
 #include "h3/wire/settings.hpp"
@@ -48,6 +49,8 @@ class link {
   carrier& of_;
   quic::conn::connection& c_;
   std::span<std::byte> tables_;
+  qpack::decoder decoder_;
+  qpack::encoder encoder_;
   outgoing control_out_, encoder_out_, decoder_out_;
   incoming control_in_, encoder_in_, decoder_in_;
 
@@ -84,7 +87,7 @@ class link {
   [[nodiscard]] carrier& of() const noexcept { return of_; }
   [[nodiscard]] quic::conn::connection& connection() const noexcept { return c_; }
   [[nodiscard]] bool is_dead() const noexcept { return is_dead_; }
-  [[nodiscard]] static std::size_t table_bytes(const settings&) noexcept { return 64; }
+  [[nodiscard]] static std::size_t table_bytes(const settings& s) noexcept;
   [[nodiscard]] std::span<std::byte> tables() const noexcept { return tables_; }
   [[nodiscard]] const wire::settings_values& peer_settings() const noexcept { return peer_; }
   [[nodiscard]] bool has_peer_settings() const noexcept { return place_ == wire::frame_place::control; }
@@ -111,11 +114,12 @@ class link {
 
   // --- QPACK ---
   enum class decoded : std::uint8_t { done, blocked, refused, malformed };
-  [[nodiscard]] decoded decode(std::uint64_t id, base::byte_view section, section_reader& to,
-                               section_errc& why) noexcept;
+  // `required`: when blocked, what on_encoder_stream() must have brought.
+  [[nodiscard]] decoded decode(std::uint64_t id, base::byte_view section, section_reader& to, section_errc& why,
+                               std::uint64_t& required) noexcept;
   void cancel(std::uint64_t id) noexcept;  // nothing more of the stream will be decoded
-  // Writes the section into `out`, which is large enough for encoded_most(); answers its size.
-  [[nodiscard]] std::size_t encode(std::uint64_t id, std::span<const header_field> fields,
+  // Writes the section into `out`, which has qpack::encoder::max_section_size() bytes; answers its size, 0: it has not.
+  [[nodiscard]] std::size_t encode(std::uint64_t id, std::span<const qpack::field> fields,
                                    base::byte_span out) noexcept;
   void send_acknowledgements() noexcept;
 

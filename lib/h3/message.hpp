@@ -58,6 +58,7 @@ class message {
   message *watch_next_ = nullptr, *watch_previous_ = nullptr;  // the carrier's
   message* list_next_ = nullptr;
   message* blocked_next_ = nullptr;
+  std::uint64_t blocked_until_ = 0;  // the insert count that its section needs
   std::uint64_t began_ns_;
   std::uint64_t in_since_ns_, in_bytes_ = 0;  // when so much had come
   std::uint64_t out_since_ns_, out_bytes_ = 0;
@@ -98,10 +99,10 @@ class message {
   // --- writing ---
   // HEADERS, and behind it in the same block the header of a DATA frame of `data` bytes and a copy of `copied`.
   // False: no memory, or more fields than fit.
-  [[nodiscard]] bool write_head(std::span<const header_field> fields, std::optional<std::uint64_t> data,
+  [[nodiscard]] bool write_head(std::span<const qpack::field> fields, std::optional<std::uint64_t> data,
                                 const buf::chain* copied) noexcept;
   // The head of a whole message and its body, FIN included where it can be.
-  [[nodiscard]] bool write_message(std::span<const header_field> fields, http::body&& body) noexcept;
+  [[nodiscard]] bool write_message(std::span<const qpack::field> fields, http::body&& body) noexcept;
   [[nodiscard]] buf::flow write(buf::chain&& part) noexcept;
   void finish(std::span<const http::field> trailers) noexcept;
   void go_on() noexcept;  // a pulled body's source has something

@@ -139,7 +139,7 @@ bool message::decode(base::byte_view section, bool is_staged) noexcept {
   section_reader r(is_trailers ? section_kind::trailers : head_kind(),
                    {.limit_bytes = l.field_section_bytes, .extended_connect = l.extended_connect}, to);
   section_errc why = section_errc::ok;
-  switch (link_.decode(id(), section, r, why)) {
+  switch (link_.decode(id(), section, r, why, blocked_until_)) {
     case link::decoded::done:
       break;
     case link::decoded::malformed:
@@ -151,10 +151,6 @@ bool message::decode(base::byte_view section, bool is_staged) noexcept {
       return false;
     case link::decoded::blocked:
       count().add(event::blocked);
-      if (link_.blocked_count >= l.qpack_blocked_streams) {  // RFC 9204 2.1.2
-        link_.fault(error::qpack_decompression_failed, event::blocked_too_many);
-        return false;
-      }
       is_blocked_ = true;
       blocked_next_ = std::exchange(link_.blocked, this);
       ++link_.blocked_count;

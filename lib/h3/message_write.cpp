@@ -19,11 +19,9 @@ void put_head_front(std::uint8_t* at, std::size_t section) noexcept {
 
 }  // namespace
 
-bool message::write_head(std::span<const header_field> fields, std::optional<std::uint64_t> data,
+bool message::write_head(std::span<const qpack::field> fields, std::optional<std::uint64_t> data,
                          const buf::chain* copied) noexcept {
-  std::size_t texts = 0;
-  for (const header_field& f : fields) texts += f.name.size() + f.value.size();
-  const std::size_t most = encoded_most(texts, fields.size());
+  const std::size_t most = qpack::encoder::max_section_size(fields);
   const std::size_t body = copied == nullptr ? 0 : copied->size();
   const std::size_t needed = head_front + most + data_front + body;
   buf::pipe& pipe = out_.pipe();
@@ -47,7 +45,7 @@ bool message::write_head(std::span<const header_field> fields, std::optional<std
   return pipe.write(room.first(size)) != buf::flow::exhausted;
 }
 
-bool message::write_message(std::span<const header_field> fields, http::body&& body) noexcept {
+bool message::write_message(std::span<const qpack::field> fields, http::body&& body) noexcept {
   quic::conn::connection& c = connection();
   if (auto* const whole = std::get_if<buf::chain>(&body); whole != nullptr && !whole->empty()) {
     const bool is_small = whole->size() <= limits().inline_bytes;
@@ -118,7 +116,7 @@ buf::flow message::write(buf::chain&& part) noexcept {
 void message::finish(std::span<const http::field> trailers) noexcept {
   if (is_failed_ || is_finished_ || link_.is_dead()) return;
   if (!trailers.empty() && !discards_) {
-    std::array<header_field, 64> fields;
+    std::array<qpack::field, 64> fields;
     std::size_t n = 0;
     for (const http::field& f : trailers)
       if (n < fields.size()) fields[n++] = {f.name, f.value, false};

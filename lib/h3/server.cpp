@@ -140,7 +140,7 @@ void server_exchange::abort() noexcept {
 void server_exchange::inform(const http::response_head& head) noexcept {
   if (is_failed_ || is_answered() || link_.is_dead() || !http::wire::is_interim(head.status)) return;
   const std::array<char, 3> digits = http::wire::digits(head.status);
-  std::array<header_field, most_answer_fields> fields;
+  std::array<qpack::field, most_answer_fields> fields;
   std::size_t n = 0;
   fields[n++] = {":status", {digits.data(), digits.size()}, false};
   for (const http::field& f : head.fields)
@@ -154,7 +154,7 @@ bool server_exchange::send(const http::response_head& head, http::body&& what, b
   if (is_failed_ || link_.is_dead()) return false;
   const std::array<char, 3> digits = http::wire::digits(head.status);
   std::array<char, 20> length;
-  std::array<header_field, most_answer_fields> fields;
+  std::array<qpack::field, most_answer_fields> fields;
   std::size_t n = 0;
   bool has_length = false;
   bool fits = head.fields.size() + extra_.size() + 2 <= fields.size();
@@ -177,7 +177,7 @@ bool server_exchange::send(const http::response_head& head, http::body&& what, b
     static_cast<void>(code);
     fields[n++] = {"content-length", {length.data(), static_cast<std::size_t>(end - length.data())}, false};
   }
-  const std::span<const header_field> all = std::span(fields).first(n);
+  const std::span<const qpack::field> all = std::span(fields).first(n);
   bool sent = false;
   if (!fits) {
     sent = false;

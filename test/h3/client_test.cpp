@@ -62,7 +62,7 @@ struct both {
   std::deque<noted> asks;
   quic::conn::connection* c = nullptr;
 
-  explicit both(const h3::settings& settings = {}) {
+  explicit both(const h3::settings& settings = h3_options().settings) {
     server = std::move(h3::server::make(settings, handler, blocks).value());
     client = std::move(h3::client::make(settings, client_blocks, &events).value());
     sim = std::make_unique<sim_pair>();

@@ -31,14 +31,13 @@ inline bytes varint(std::uint64_t v) {
 }
 // A field section without a dynamic table, whatever the fields say.
 inline bytes section(const fields& list) {
-  std::vector<h3::header_field> in;
-  std::size_t texts = 0;
-  for (const http::field& f : list) {
-    in.push_back({f.name, f.value, false});
-    texts += f.name.size() + f.value.size();
-  }
-  bytes out(h3::encoded_most(texts, in.size()));
-  out.resize(h3::encode_plain(in, out));
+  std::vector<h3::qpack::field> in;
+  for (const http::field& f : list) in.push_back({f.name, f.value, false});
+  const h3::qpack::encoder_settings none{.max_table_capacity = 0};
+  std::vector<std::byte> storage(h3::qpack::encoder::storage_size(none));
+  h3::qpack::encoder e(none, storage);
+  bytes out(h3::qpack::encoder::max_section_size(in));
+  out.resize(e.encode(0, in, out, {}).section);
   return out;
 }
 inline bytes head(const fields& list) { return frame(h3::wire::frame_type::headers, section(list)); }
@@ -71,13 +70,17 @@ struct read_message {
   bool is_whole = true;  // ends between two frames
 
   explicit read_message(base::byte_view in) {
-    struct sink final : h3::plain_sink {
+    struct sink final : h3::qpack::field_sink {
       head_fields to;
-      bool on_field(std::string_view n, std::string_view v) noexcept override {
-        to.all.emplace_back(n, v);
-        return true;
+      h3::qpack::sink_answer on_field(const h3::qpack::field& f) noexcept override {
+        to.all.emplace_back(f.name, f.value);
+        return h3::qpack::sink_answer::go_on;
       }
     };
+    const h3::qpack::decoder_settings none{.max_table_capacity = 0};
+    std::vector<std::byte> storage(h3::qpack::decoder::storage_size(none));
+    std::vector<char> scratch(h3::qpack::decoder::scratch_size(none));
+    h3::qpack::decoder d(none, storage, scratch);
     h3::wire::pair_reader r;
     h3::wire::frame_header h;
     while (r.next(in, h) == base::progress::done) {
@@ -92,8 +95,7 @@ struct read_message {
         data_frames.push_back(payload.size());
       } else if (h.type == 1) {
         sink s;
-        std::array<char, 65'536> room;
-        EXPECT_EQ(h3::decode_plain(payload, room, s), h3::plain_outcome::done);
+        EXPECT_EQ(d.decode(0, payload, s).outcome, h3::qpack::section_outcome::done);
         heads.push_back(std::move(s.to));
       }
     }
@@ -239,6 +241,10 @@ struct h3_options {
   h3::settings settings;
   std::size_t blocks = 8192;
   bool says_settings = true;
+  h3_options() {
+    settings.connections = 16;
+    settings.exchanges = 512;
+  }
 };
 
 struct h3_pair : scripted_pair {
