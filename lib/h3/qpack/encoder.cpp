@@ -137,7 +137,7 @@ class section_writer {
     return t.size() + t.capacity() / 8 > t.capacity() && index - t.oldest() < t.count() / 8;
   }
 
-  // RFC 9204 2.1.1: evicts what must go for `size` bytes, or nothing and answers false.
+  // RFC 9204 2.1.1, RFC 9204 3.2.2: evicts what must go for `size` bytes, or nothing and answers false.
   [[nodiscard]] bool make_room(std::uint64_t size) noexcept {
     dynamic_table& t = e_.table_;
     std::uint64_t left = t.size();

@@ -17,10 +17,11 @@ class reference_decoder {
     base::byte_view in;
     std::size_t at = 0;
     bool failed = false;
+    bool is_short = false;  // failed because the input ends
 
     [[nodiscard]] bool empty() const { return at == in.size(); }
     std::uint8_t byte() {
-      if (empty()) failed = true;
+      if (empty()) failed = is_short = true;
       return failed ? std::uint8_t{0} : in[at++];
     }
     std::uint64_t integer(std::uint8_t first, unsigned prefix) {
@@ -40,6 +41,7 @@ class reference_decoder {
       const bool is_code = (first >> prefix & 1) != 0;
       const std::uint64_t size = integer(first, prefix);
       if (failed || size > in.size() - at) {
+        is_short = is_short || !failed;
         failed = true;
         return {};
       }
@@ -99,7 +101,7 @@ class reference_decoder {
     while (done < stream_.size()) {
       cursor c{base::byte_view(stream_).subspan(done)};
       fine = instruction(c);
-      if (c.failed && c.empty()) fine = true;
+      if (c.is_short) fine = true;
       if (!fine || c.failed) break;
       done += c.at;
     }
