@@ -147,6 +147,41 @@ TEST(qpack_encoder, evicts_nothing_that_is_referenced_or_not_acknowledged) {
   EXPECT_EQ(box.e.table().oldest(), 2U);
 }
 
+TEST(qpack_encoder, evicts_nothing_whose_insertion_is_not_acknowledged) {
+  encoder_box box({.max_table_capacity = 128});
+  ASSERT_TRUE(box.e.set_peer_settings(128, 0));  // so that no section refers to what was just inserted
+  for (const char* name : {"a", "a", "b", "b", "c", "c", "d", "d"}) (void)box.encode(0, {{name, "1"}});
+  EXPECT_EQ(box.e.unacked_sections_count(), 0U);
+  EXPECT_EQ(box.e.insert_count(), 3U);
+  EXPECT_EQ(feed(box, "01"), error::none);
+  (void)box.encode(0, {{"d", "1"}});
+  EXPECT_EQ(box.e.insert_count(), 4U);
+  (void)box.encode(0, {{"e", "1"}});
+  (void)box.encode(0, {{"e", "1"}});
+  EXPECT_EQ(box.e.insert_count(), 4U);
+}
+
+TEST(qpack_encoder, duplicates_what_is_about_to_be_evicted_and_used_again) {
+  encoder_box box({.max_table_capacity = 34 * 16});
+  decoder_box to({.max_table_capacity = 34 * 16});
+  ASSERT_TRUE(box.e.set_peer_settings(34 * 16, 16));
+  const auto send = [&](const char* name) {
+    const encoded_section c = box.encode(0, {{name, "1"}});
+    EXPECT_EQ(to.d.on_encoder_stream(c.instructions), error::none);
+    recording_sink sink;
+    EXPECT_EQ(to.d.decode(0, c.section, sink).outcome, qpack::section_outcome::done);
+    EXPECT_EQ(sink.fields, (field_list{{name, "1"}}));
+    EXPECT_EQ(box.e.on_decoder_stream(to.poll()), error::none);
+    return to_hex(c.instructions);
+  };
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"}) send(name);
+  ASSERT_EQ(box.e.table().count(), 16U);
+  EXPECT_EQ(send("c"), "");    // far enough from the end
+  EXPECT_EQ(send("a"), "0f");  // the oldest of 16, which it evicts
+  EXPECT_EQ(box.e.table().oldest(), 1U);
+  EXPECT_EQ(send("a"), "");
+}
+
 TEST(qpack_encoder, keeps_a_bounded_number_of_sections_that_are_not_acknowledged) {
   encoder_box box({.max_unacked_sections = 4});
   ASSERT_TRUE(box.e.set_peer_settings(4096, 1000));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "h3/qpack/nghttp3_peer.hpp"
+#include "h3/qpack/static_table.hpp"
 #include "support/corpus.hpp"
 
 namespace {
@@ -94,6 +95,23 @@ TEST(qpack_nghttp3, decodes_what_we_encode) {
 TEST(qpack_nghttp3, encodes_what_we_decode) {
   MILLRACE_NEEDS_CORPUS();
   for_all(nghttp3_to_ours);
+}
+
+TEST(qpack_nghttp3, has_the_same_static_table) {
+  nghttp3_decoder to(0, 0);
+  for (std::size_t i = 0; i < qpack::static_table_size; ++i) {
+    bytes section(2 + qpack::max_integer_size);
+    const std::uint8_t* const end = qpack::emit_integer(&section[2], qpack::indexed_static_pattern, i);
+    section.resize(static_cast<std::size_t>(end - section.data()));
+    field_list got;
+    const auto take = [&](std::string_view name, std::string_view value, bool) {
+      got.push_back({std::string(name), std::string(value)});
+    };
+    ASSERT_EQ(to.decode(0, section, take), nghttp3_decoder::answer::done);
+    ASSERT_EQ(got.size(), 1U);
+    EXPECT_EQ(got[0].name, qpack::static_at(i).name) << i;
+    EXPECT_EQ(got[0].value, qpack::static_at(i).value) << i;
+  }
 }
 
 TEST(qpack_nghttp3, sees_the_fields_that_we_never_index) {
