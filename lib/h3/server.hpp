@@ -7,7 +7,7 @@
 //          left for a head. A malformed request is a stream error (H3_MESSAGE_ERROR), without asking the handler.
 // Early    an answer may be complete before its request is: what then still comes of the body is read by its handler;
 //          what it leaves in front is refused once the answer is acknowledged (RFC 9114 4.1.1).
-// Tunnels  CONNECT, plain and extended (RFC 9220 3): the handler answers begin(200), and both ways stay open: front() and
+// Tunnels  CONNECT, plain and extended (RFC 9220 3): the handler answers begin(200), both ways stay open: front() and
 //          write(), until finish() and the peer's end.
 // Owner    handler, pool of blocks and endpoint are the caller's; the endpoint dies first, then the server.
 // Limits   settings. Errors  make(): what is missing. Threads  one lcore; counters may be read from anywhere.
