@@ -10,7 +10,7 @@
 // Memory   of a pulled body: what was sent and is not acknowledged, `unacked` and one block at most. A stream without
 //          credit holds nothing of it.
 // Owner    its message. Blocks go back with their acknowledgement. Content is borrowed.
-// Threads  one lcore. Tests  test/h3/body_test.cpp
+// Threads  one lcore. Tests  test/h3/body_test.cpp, content_test.cpp
 #pragma once
 
 #include "http/message.hpp"

@@ -7,7 +7,7 @@ namespace {
 using h3::event;
 using h3::wire::frame_type;
 
-// Content needs a pool of large blocks, which needs EAL; what it is read by is looked at in message_source_test.cpp.
+// Content is looked at in content_test.cpp: its blocks are of a pool that needs EAL.
 
 TEST(h3_body, ten_thousand_slow_readers_hold_their_state_and_nothing_else) {
   h3_options o;
