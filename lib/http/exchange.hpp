@@ -63,7 +63,8 @@ class response_filter {
   response_filter& operator=(const response_filter&) = delete;
   virtual ~response_filter() = default;
 
-  // May change the status and add fields, whose texts live until on_end().
+  // May change the status and add fields, whose texts live until respond() or begin() returns: the carrier has written
+  // the head by then.
   virtual void on_response(exchange&, response_head& head, extra_fields& extra) noexcept = 0;
 };
 
