@@ -36,6 +36,14 @@ std::size_t field_memory::memory_bytes() const noexcept {
   return sum;
 }
 
+std::size_t field_memory::memory_bytes(std::uint32_t messages, std::uint32_t section_bytes) noexcept {
+  constexpr std::size_t a_slot = 128;
+  const auto of = [](std::size_t slots, std::size_t bytes) { return slots * (bytes + a_slot); };
+  return of(messages, small_bytes[0]) + of(std::max(messages / 8, 16u), small_bytes[1]) +
+         of(std::max(messages / 64, 8u), small_bytes[2]) +
+         of(std::max(messages / 256, 8u), std::max(section_bytes, small_bytes.back()) + slack_bytes);
+}
+
 // The texts move to the end of a larger block, the fields to its front; views into the old one move by as much as the
 // ends differ.
 bool field_store::grow(std::size_t more) noexcept {

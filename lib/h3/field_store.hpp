@@ -63,6 +63,8 @@ class field_memory {
   [[nodiscard]] std::uint32_t in_use() const noexcept;
   [[nodiscard]] std::size_t in_use_bytes() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  // Of what make() would make, a little above the truth.
+  [[nodiscard]] static std::size_t memory_bytes(std::uint32_t messages, std::uint32_t section_bytes) noexcept;
 };
 
 class field_store {

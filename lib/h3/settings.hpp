@@ -38,4 +38,7 @@ struct settings {
   std::uint64_t drain_notice_ns = 100'000'000;  // between the two GOAWAYs of a server that stops (RFC 9114 5.2)
 };
 
+// EAL memory of an endpoint's pools, client or server, a little above the truth.
+[[nodiscard]] std::size_t memory_bytes(const settings& s) noexcept;
+
 }  // namespace millrace::h3

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "pipeline/hq_pattern.hpp"
+#include "base/body_pattern.hpp"
 
 namespace millrace::pipeline {
 
@@ -25,11 +25,11 @@ unsigned hq_files::source::borrow(std::uint64_t offset, std::size_t size,
 
 unsigned pattern_source::borrow(std::uint64_t offset, std::size_t size,
                                 std::span<base::byte_view, most_source_parts> parts) noexcept {
-  const base::byte_view block(pattern_block());
+  const base::byte_view block(base::pattern_block());
   unsigned count = 0;
   while (size != 0 && count < parts.size()) {
-    const std::size_t at = static_cast<std::size_t>(offset % pattern_bytes);
-    const std::size_t n = std::min(size, pattern_bytes - at);
+    const std::size_t at = static_cast<std::size_t>(offset % base::pattern_bytes);
+    const std::size_t n = std::min(size, base::pattern_bytes - at);
     parts[count++] = block.subspan(at, n);
     offset += n;
     size -= n;
@@ -51,7 +51,7 @@ hq_files::file* hq_files::find(std::string_view path) noexcept {
 base::result<std::unique_ptr<hq_server>> hq_server::make(std::uint32_t requests, hq_files* files) {
   auto pool = mem::object_pool<request>::make("hq_requests", requests);
   if (!pool) return pool.error();
-  static_cast<void>(pattern_block());
+  static_cast<void>(base::pattern_block());
   return std::unique_ptr<hq_server>(new hq_server(std::move(pool.value()), files));
 }
 

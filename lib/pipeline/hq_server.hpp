@@ -1,8 +1,8 @@
 // pipeline/hq_server.hpp - hq-interop: HTTP/0.9 over QUIC streams, which measures transports and nothing else.
 //
 // Shape    a request is one line, "GET /path", on a bidirectional stream of the client's; the answer is the bytes of
-//          the body, ended by FIN. /bytes/N is N bytes of hq_pattern; every other path is one of the files that were
-//          given at the start. Bodies are sent from where they lie and never copied.
+//          the body, ended by FIN. /bytes/N is N bytes of base::pattern_block(); every other path is one of the files
+//          that were given at the start. Bodies are sent from where they lie and never copied.
 // Errors   HTTP/0.9 has no status: what is not there, or is no request, resets the stream (no_such_path, bad_request).
 // Limits   max_request_bytes of a request; `requests` unfinished ones at a time.
 // Owner    files are the caller's and outlive the object. Threads  one lcore; counters from anywhere.
@@ -55,7 +55,7 @@ class hq_files {
   std::unordered_map<std::string, file, text_hash, std::equal_to<>> files_;
 };
 
-// A body of hq_pattern.
+// A body of base::pattern_block().
 class pattern_source final : public quic::conn::send_source {
  public:
   [[nodiscard]] unsigned borrow(std::uint64_t offset, std::size_t size,

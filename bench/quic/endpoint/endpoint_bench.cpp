@@ -3,8 +3,8 @@
 #include <ctime>
 #include <random>
 
+#include "base/body_pattern.hpp"
 #include "mem/packet_pool.hpp"
-#include "pipeline/hq_pattern.hpp"
 #include "pipeline/hq_server.hpp"
 #include "quic/endpoint/endpoint.hpp"
 #include "support/eal_bench.hpp"

@@ -1,4 +1,4 @@
-#include "loadgen/hq_settings.hpp"
+#include "loadgen/fetch_settings.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,7 +16,6 @@ constexpr std::uint32_t most_remembered = 2'048;     // closed connections, each
 constexpr std::uint64_t rarely_ended = 1'000;        // requests of a connection: its end is no frequent event
 constexpr std::uint32_t blocks_of_a_connection = 4;  // its packet number spaces and a tail
 constexpr std::size_t request_bytes = 96;            // hq_load's own of a request, with its place in the pool
-
 base::failure unusable(std::string what) { return {std::move(what), "", true}; }
 
 template <class To>
@@ -35,26 +34,36 @@ std::uint64_t body_bytes(std::string_view path) noexcept {
   return code == std::errc{} && at == last && size <= pipeline::max_pattern_body ? size : 0;
 }
 
-base::outcome check(const hq_settings& s) {
+h3::settings h3_settings_for(const fetch_settings& s) noexcept {
+  h3::settings out;
+  out.connections = s.endpoint.connections;
+  out.exchanges = s.endpoint.streams;
+  out.progress_ns = 0;  // how long a load waits is its own to say
+  out.head_ns = 0;
+  return out;
+}
+
+base::outcome check(const fetch_settings& s) {
   if (s.target.address.family == base::ip_family::none || s.target.port == 0)
     return unusable("the target needs an address and a port");
-  if (s.connections == 0 || s.connections > max_hq_connections)
-    return unusable("there are 1 to " + std::to_string(max_hq_connections) + " connections");
+  if (s.connections == 0 || s.connections > max_fetch_connections)
+    return unusable("there are 1 to " + std::to_string(max_fetch_connections) + " connections");
   if (s.step() < s.connections) return unusable("ports of different connections would be the same");
   if (s.first_port == 0 || s.first_port + s.connections - 1u + (s.ports_each() - 1u) * s.step() > UINT16_MAX)
     return unusable("there are not as many local ports from " + std::to_string(s.first_port) +
                     " on as connections use");
   if (s.window == 0) return unusable("a connection that asks for nothing cannot be");
-  if (std::uint32_t{s.window} * s.connections > max_hq_in_flight)
-    return unusable("connections times requests in flight of each are more than " + std::to_string(max_hq_in_flight));
-  if (s.path.empty() || s.path[0] != '/' || s.path.size() > max_hq_path ||
+  if (std::uint32_t{s.window} * s.connections > max_fetches_in_flight)
+    return unusable("connections times requests in flight of each are more than " +
+                    std::to_string(max_fetches_in_flight));
+  if (s.path.empty() || s.path[0] != '/' || s.path.size() > max_fetch_path ||
       s.path.find_first_of(" \r\n") != std::string::npos)
-    return unusable("a path begins with / and has up to " + std::to_string(max_hq_path) +
+    return unusable("a path begins with / and has up to " + std::to_string(max_fetch_path) +
                     " characters, without spaces");
   return base::done{};
 }
 
-std::uint32_t fit(hq_settings& s) noexcept {
+std::uint32_t fit(fetch_settings& s) noexcept {
   quic::endpoint::endpoint_settings& e = s.endpoint;
   quic::conn::transport_settings& t = e.transport;
   const std::uint64_t n = std::max<std::uint64_t>(s.connections, 1);
@@ -74,7 +83,7 @@ std::uint32_t fit(hq_settings& s) noexcept {
   if (s.requests != 0 && s.requests_each != 0) remembered = std::min(remembered, s.requests / s.requests_each + 16);
   e.connections = capped<std::uint32_t>(n + remembered);
   e.handshakes = e.connections;
-  e.streams = capped<std::uint32_t>(2 * n * window + 64);
+  e.streams = capped<std::uint32_t>(2 * n * window + n * s.standing_streams + 64);
   e.sent_blocks = capped<std::uint32_t>((n + remembered) * blocks_of_a_connection +
                                         n * (window / quic::recovery::packets_per_block) + 64);
   const std::uint64_t packets = n * t.connection_window_most / least_payload + 64 * n;
@@ -83,11 +92,12 @@ std::uint32_t fit(hq_settings& s) noexcept {
   return capped<std::uint32_t>(packets);
 }
 
-std::size_t memory_bytes(const hq_settings& s) noexcept {
-  return quic::endpoint::memory_bytes(s.endpoint) + std::size_t{s.endpoint.streams} * request_bytes;
+std::size_t memory_bytes(const fetch_settings& s) noexcept {
+  const std::size_t h3 = s.standing_streams == 0 ? 0 : h3::memory_bytes(h3_settings_for(s));
+  return quic::endpoint::memory_bytes(s.endpoint) + std::size_t{s.endpoint.streams} * request_bytes + h3;
 }
 
-hq_figures& hq_figures::operator+=(const hq_figures& more) noexcept {
+fetch_figures& fetch_figures::operator+=(const fetch_figures& more) noexcept {
   answered = answered || more.answered;
   connections += more.connections;
   established += more.established;

@@ -1,4 +1,4 @@
-// pipeline/hq_pattern.hpp - bodies that need no file: one block of bytes, again and again.
+// base/body_pattern.hpp - bodies that need no file: one block of bytes, again and again.
 //
 // Shape    byte i of such a body is pattern_block()[i % pattern_bytes]; a client checks what it gets by its place.
 // Tests    test/loadgen/hq_load_test.cpp
@@ -8,7 +8,7 @@
 
 #include "base/bytes.hpp"
 
-namespace millrace::pipeline {
+namespace millrace::base {
 
 inline constexpr std::size_t pattern_bytes = 65'536;
 
@@ -25,4 +25,4 @@ inline constexpr std::size_t pattern_bytes = 65'536;
   return block;
 }
 
-}  // namespace millrace::pipeline
+}  // namespace millrace::base
