@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "app/address_watch.hpp"
+#include "app/appliance_stats.hpp"
 #include "app/quic_server.hpp"
 #include "app/version.hpp"
 #include "crypto/random.hpp"
@@ -109,6 +110,7 @@ struct appliance::parts {
   std::string version{app::version()};
   rpc::server_facts facts;
   std::unique_ptr<quic_shared> quic;
+  std::unique_ptr<appliance_stats> stats;
   std::vector<std::unique_ptr<unit>> units;
   pipeline::lcore_counters drained;
   bool own_lcores = false;
@@ -193,7 +195,7 @@ struct appliance::parts {
       answers.echoes = &u.echoes;
     }
     if (quic) {
-      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers);
+      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers, stats.get());
       if (!made) return made.error();
       u.quic = std::move(made.value());
       if (auto opened = u.loop->open(config.quic.port, u.quic->service()); !opened) return opened;
@@ -232,6 +234,7 @@ struct appliance::parts {
     if (!loop) return loop.error();
     made->loop = std::move(loop.value());
     if (auto opened = open_services(*made, instance, pool); !opened) return opened;
+    stats->add(lcore, *made->loop, made->quic.get());
     units.push_back(std::move(made));
     return base::done{};
   }
@@ -251,6 +254,7 @@ base::result<std::unique_ptr<appliance>> appliance::make(const serve_config& con
   made->config = config;
   made->ports.assign(ports.begin(), ports.end());
   made->own_lcores = !lcores.empty();
+  made->stats = std::make_unique<appliance_stats>(pool, std::string(app::version()));
   std::uint64_t seed = 0;
   std::array<std::uint8_t, sizeof seed> secret;
   if (!crypto::random_bytes(secret)) return failure{"the kernel gives no random bytes", ""};

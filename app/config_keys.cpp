@@ -271,6 +271,7 @@ config_keys quic_keys(quic_config& c) {
       path_text("qlog", c.qlog, "a directory: qlog of each connection is written into it; empty: none"),
       flag("early-data", c.early_data, "0-RTT: each hello once, within ten seconds; not with SRMP"),
       flag("srmp", c.srmp, "SRMP on streams (ALPN srmp), answered as [srmp] says"),
+      flag("h3", c.h3, "HTTP/3 with the built-in endpoints"),
       flag("echo", c.echo, "streams that come back (ALPN echo)"),
       number("reply-blocks", c.reply_blocks, 64, million,
              "of 2 KiB, for replies and echoes not acknowledged, of each lcore"),

@@ -10,7 +10,7 @@
 namespace millrace::app {
 namespace {
 
-using loadgen::hq_figures;
+using loadgen::fetch_figures;
 
 double per(std::uint64_t amount, double divisor) noexcept {
   return divisor > 0 ? static_cast<double>(amount) / divisor : 0;
@@ -19,14 +19,14 @@ double gbps(std::uint64_t bytes, double seconds) noexcept { return 8 * per(bytes
 double us(std::uint64_t ns) noexcept { return static_cast<double>(ns) / 1e3; }
 
 // What went wrong with requests and connections, by the keys of the result.
-std::array<std::pair<const char*, std::uint64_t>, 4> wrongs(const hq_figures& f) noexcept {
+std::array<std::pair<const char*, std::uint64_t>, 4> wrongs(const fetch_figures& f) noexcept {
   return {{{"failed_requests", f.failed},
            {"short_bodies", f.short_bodies},
            {"wrong_pieces", f.wrong},
            {"lost_connections", f.lost_connections}}};
 }
 
-std::string errors_text(const hq_figures& f, std::span<const std::pair<std::string, std::uint64_t>> troubles) {
+std::string errors_text(const fetch_figures& f, std::span<const std::pair<std::string, std::uint64_t>> troubles) {
   std::string text;
   for (const auto& [kind, n] : wrongs(f)) add_kind_text(kind, n, text);
   for (const auto& [kind, n] : troubles) add_kind_text(kind, n, text);
@@ -35,7 +35,7 @@ std::string errors_text(const hq_figures& f, std::span<const std::pair<std::stri
 
 }  // namespace
 
-hq_end gather(const loadgen::hq_settings& asked, std::span<const std::unique_ptr<loadgen::hq_load>> loads) {
+hq_end gather(const loadgen::fetch_settings& asked, std::span<const std::unique_ptr<loadgen::fetch_load>> loads) {
   hq_end end;
   end.asked = asked;
   for (const auto& one : loads) {
@@ -51,11 +51,11 @@ hq_end gather(const loadgen::hq_settings& asked, std::span<const std::unique_ptr
   return end;
 }
 
-std::string hq_period_text(double at_s, double period_s, const hq_figures& before, const hq_figures& now) {
+std::string hq_period_text(double at_s, double period_s, const fetch_figures& before, const fetch_figures& now) {
   std::string text = fmt::format("{:7.1f} s  {:.0f} requests/s, {:.3f} Gbit/s, {:.0f} handshakes/s, {} in flight", at_s,
                                  per(now.whole - before.whole, period_s), gbps(now.bytes - before.bytes, period_s),
                                  per(now.established - before.established, period_s), now.in_flight);
-  hq_figures since;
+  fetch_figures since;
   since.failed = now.failed - before.failed;
   since.short_bodies = now.short_bodies - before.short_bodies;
   since.wrong = now.wrong - before.wrong;
@@ -65,7 +65,7 @@ std::string hq_period_text(double at_s, double period_s, const hq_figures& befor
 }
 
 std::string hq_text(const hq_end& end) {
-  const hq_figures& f = end.did;
+  const fetch_figures& f = end.did;
   const double seconds = f.seconds();
   std::string text;
   const auto out = std::back_inserter(text);
@@ -88,7 +88,7 @@ std::string hq_text(const hq_end& end) {
 }
 
 void fill_hq_result(const hq_end& end, run_result& out) {
-  const hq_figures& f = end.did;
+  const fetch_figures& f = end.did;
   const double seconds = f.seconds();
   if (seconds > 0) out.duration_s = seconds;
   out.rate.requests_per_s = per(f.whole, seconds);
@@ -104,7 +104,7 @@ void fill_hq_result(const hq_end& end, run_result& out) {
 }
 
 std::string hq_failure(const hq_end& end, bool forgiven) {
-  const hq_figures& f = end.did;
+  const fetch_figures& f = end.did;
   if (!f.answered) return no_connection_text(end.asked.target, end.quic);
   const std::string errors = errors_text(f, end.quic.troubles);
   if (f.wrong + f.short_bodies != 0) return "bodies were not what was asked for: " + errors;

@@ -12,24 +12,24 @@
 
 #include "app/quic_report.hpp"
 #include "app/result_json.hpp"
-#include "loadgen/hq_load.hpp"
+#include "loadgen/fetch_load.hpp"
 
 namespace millrace::app {
 
 struct hq_end {
-  loadgen::hq_settings asked;  // connections and requests of all loads together
-  loadgen::hq_figures did;     // added up
-  quic_end quic;               // their connections
+  loadgen::fetch_settings asked;  // connections and requests of all loads together
+  loadgen::fetch_figures did;     // added up
+  quic_end quic;                  // their connections
   std::unique_ptr<stats::latency_histogram> latency = std::make_unique<stats::latency_histogram>();
 };
 
 // `asked`: what was wanted of all loads together.
-[[nodiscard]] hq_end gather(const loadgen::hq_settings& asked,
-                            std::span<const std::unique_ptr<loadgen::hq_load>> loads);
+[[nodiscard]] hq_end gather(const loadgen::fetch_settings& asked,
+                            std::span<const std::unique_ptr<loadgen::fetch_load>> loads);
 
 // A line of a period, from two readings.
-[[nodiscard]] std::string hq_period_text(double at_s, double period_s, const loadgen::hq_figures& before,
-                                         const loadgen::hq_figures& now);
+[[nodiscard]] std::string hq_period_text(double at_s, double period_s, const loadgen::fetch_figures& before,
+                                         const loadgen::fetch_figures& now);
 // Several lines, each indented by two.
 [[nodiscard]] std::string hq_text(const hq_end& end);
 // All but heap_calls: whose handshakes those are the role knows.

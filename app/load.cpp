@@ -60,7 +60,7 @@ struct load_run {
   bool own_lcores = false;
   std::atomic<bool> stop{false};
 
-  [[nodiscard]] bool is_hq() const { return options.scheme == load_scheme::hq; }
+  [[nodiscard]] bool is_fetch() const { return app::is_fetch(options.scheme); }
   [[nodiscard]] bool is_quic() const { return is_over_quic(options.scheme); }
   [[nodiscard]] load_end messages() const { return is_quic() ? quic->messages() : gather(options.asked, loads); }
   [[nodiscard]] bool is_done() const {
@@ -205,12 +205,12 @@ void turn(load_run& run) {
 struct readings {  // of the last period
   double at_s = 0;
   loadgen::load_figures messages;
-  loadgen::hq_figures bodies;
+  loadgen::fetch_figures bodies;
 };
 
 void print_period(load_run& run, double now, readings& last) {
   std::string text;
-  if (run.is_hq()) {
+  if (run.is_fetch()) {
     const hq_end reading = run.quic->bodies();
     text = hq_period_text(now, now - last.at_s, last.bodies, reading.did);
     last.bodies = reading.did;
@@ -291,20 +291,20 @@ std::string failure_of(const load_run& run, const fwd_end& packets, load_ends& d
     end->unroutable = unroutable;
     end->unreachable = packets.total.dropped(stats::drop_reason::neighbour_unreachable);
   }
-  return run.is_hq() ? hq_failure(did.bodies, true) : load_failure(did.messages, unroutable);
+  return run.is_fetch() ? hq_failure(did.bodies, true) : load_failure(did.messages, unroutable);
 }
 
 int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepages) {
   const std::string title =
       "load on " + to_text(run.options.asked.target) + " over " + run.plan.ports.front().facts.name + "\n";
-  std::fputs((title + (run.is_hq() ? hq_text(did.bodies) : load_text(did.messages))).c_str(), run.people);
+  std::fputs((title + (run.is_fetch() ? hq_text(did.bodies) : load_text(did.messages))).c_str(), run.people);
   std::fputs(summary_text("packets", packets).c_str(), run.people);
   if (run.json) {
     run_result result;
     result.role = "load";
     result.build = build_info(hugepages);
-    if (run.is_hq())
-      add_hq_workload(run.options.quic, result.workload);
+    if (run.is_fetch())
+      add_fetch_workload(run.options.scheme, run.options.quic, result.workload);
     else
       add_load_workload(run.options.asked, result.workload);
     if (run.options.scheme == load_scheme::srmp_quic) add_srmp_quic_workload(run.options.quic, result.workload);
@@ -312,7 +312,7 @@ int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepag
     result.workload.add("burst", run.options.burst_pkts);
     result.workload.add("mtu", run.options.host.mtu);
     fill_result(packets, result);
-    if (run.is_hq())
+    if (run.is_fetch())
       fill_hq_result(did.bodies, result);
     else
       fill_load_result(did.messages, result);
@@ -358,9 +358,9 @@ int generate(const load_options& options, const env::eal& eal, output_file json,
   const auto seconds = measure(run);
   if (!seconds) return report(seconds.error());
   load_ends did{.messages = run.messages(), .bodies = {}};
-  if (run.is_hq()) did.bodies = run.quic->bodies();
+  if (run.is_fetch()) did.bodies = run.quic->bodies();
   // Packets are told over the time that messages were measured in, without what came before the first answer.
-  const double measured = run.is_hq() ? did.bodies.did.seconds() : did.messages.did.seconds();
+  const double measured = run.is_fetch() ? did.bodies.did.seconds() : did.messages.did.seconds();
   const fwd_end packets = finish(run, measured > 0 ? measured : seconds.value());
   return conclude(run, packets, did, eal.hugepages());
 }

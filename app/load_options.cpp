@@ -52,7 +52,7 @@ void add_target(CLI::App& options, raw_options& raw, load_options& out) {
   options
       .add_option("target,--target", raw.target,
                   "whom to ask: srmp+udp://ADDRESS:PORT[/METHOD], srmp+quic://ADDRESS:PORT[/METHOD], "
-                  "hq://ADDRESS:PORT/PATH; IPv6 in brackets")
+                  "hq://ADDRESS:PORT/PATH, h3://ADDRESS:PORT/PATH; IPv6 in brackets")
       ->type_name("URL")
       ->required();
   options.add_option("--address", raw.address, "our address with its prefix length")
@@ -142,6 +142,7 @@ base::outcome check_uses(const CLI::App& options, load_scheme scheme) {
     case load_scheme::srmp_quic:
       return check(not_of_srmp_quic);
     case load_scheme::hq:
+    case load_scheme::h3:
       return check(not_of_hq);
   }
   return base::done{};
@@ -172,7 +173,7 @@ base::outcome settle_srmp(const raw_options& raw, const load_target& target, loa
 base::outcome settle_connections(const CLI::App& options, load_options& out) {
   if (options.get_option("--connections")->count() == 0) out.asked.connections = default_quic_connections;
   if (options.get_option("--streams")->count() == 0) out.asked.window = default_quic_streams;
-  loadgen::hq_settings& s = out.quic.asked;
+  loadgen::fetch_settings& s = out.quic.asked;
   s.target = out.asked.target;
   s.source = out.asked.source;
   s.first_port = out.asked.first_port;
@@ -186,6 +187,7 @@ base::outcome settle_connections(const CLI::App& options, load_options& out) {
 
 base::outcome settle_bodies(const CLI::App& options, const load_target& target, load_options& out) {
   out.quic.asked.path = target.path;
+  if (target.scheme == load_scheme::h3) out.quic.asked.standing_streams = loadgen::h3_standing_streams;
   if (auto settled = settle_connections(options, out); !settled) return settled;
   if (auto sound = loadgen::check(out.quic.asked); !sound)
     return unusable("load: " + sound.error().what, sound.error().hint);
@@ -230,6 +232,7 @@ base::outcome settle(const CLI::App& options, const raw_options& raw, load_optio
     case load_scheme::srmp_quic:
       return settle_srmp_quic(options, raw, target.value(), out);
     case load_scheme::hq:
+    case load_scheme::h3:
       return settle_bodies(options, target.value(), out);
   }
   return base::done{};
@@ -247,7 +250,8 @@ std::optional<int> parse_load_options(const invocation& call, load_options& out)
       "Without a method raw frames are sent, which an echo answers (serve: [srmp] answer = \"echo\");\n"
       "/Echo calls that method with JSON, /Api/All and others are called without arguments.\n\n"
       "srmp+quic://: the same over QUIC (ALPN srmp); each stream of a connection is an SRMP connection.\n\n"
-      "hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N size and content are checked, of other paths\n"
+      "h3://: GETs over HTTP/3. hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N size and content are "
+      "checked, of other paths\n"
       "only that they end. Whose server it is is checked with --ca or --pin; without them whoever answers is\n"
       "believed.");
   add_target(options, raw, out);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
+#include "loadgen/h3_load.hpp"
+#include "loadgen/hq_load.hpp"
 #include "pipeline/hq_server.hpp"
 #include "pipeline/service_loop.hpp"
 #include "pipeline/srmp_session.hpp"
@@ -13,7 +16,7 @@ namespace millrace::app {
 namespace {
 
 using base::failure;
-using loadgen::hq_settings;
+using loadgen::fetch_settings;
 using loadgen::srmp_quic_settings;
 
 // Ethernet, a VLAN tag, IPv6, UDP: what of a packet buffer is no UDP payload.
@@ -55,8 +58,8 @@ Number part_of(Number whole, std::size_t i, std::size_t n) noexcept {
 }
 
 // Settings of generator `i` of `n`, with pools of the size of its share.
-hq_settings share_of(const hq_settings& all, std::size_t i, std::size_t n) {
-  hq_settings s = all;
+fetch_settings share_of(const fetch_settings& all, std::size_t i, std::size_t n) {
+  fetch_settings s = all;
   s.connections = part_of(all.connections, i, n);
   s.first_port = static_cast<std::uint16_t>(all.first_port + std::uint64_t{all.connections} * i / n);
   s.port_step = all.connections;
@@ -104,8 +107,8 @@ void add_quic_workload(const load_quic_options& options, workload_parameters& ou
 }  // namespace
 
 quic_need expected_quic(load_scheme scheme, const load_quic_options& options, std::size_t lcores) {
-  return scheme == load_scheme::hq ? need_of(options.asked, options.asked.connections, lcores)
-                                   : need_of(options.messages, options.messages.load.connections, lcores);
+  return is_fetch(scheme) ? need_of(options.asked, options.asked.connections, lcores)
+                          : need_of(options.messages, options.messages.load.connections, lcores);
 }
 
 base::result<std::unique_ptr<quic_clients>> quic_clients::make(load_scheme scheme, const load_quic_options& options) {
@@ -138,8 +141,8 @@ base::result<std::shared_ptr<const tls::client_context>> quic_clients::make_cont
 base::outcome quic_clients::add(std::size_t i, std::size_t n, mem::packet_pool& pool, pipeline::service_loop& loop) {
   const std::size_t room = pool.data_room() > headers_most ? pool.data_room() - headers_most : 0;
   const auto max_udp_payload = static_cast<std::uint16_t>(std::max<std::size_t>(room, smallest_datagram));
-  const auto begin = [&]<class Load>(auto mine, std::string_view protocol,
-                                     std::vector<std::unique_ptr<Load>>& loads) -> base::outcome {
+  const auto begin = [&]<class Load>(std::type_identity<Load>, auto mine, std::string_view protocol,
+                                     auto& loads) -> base::outcome {
     auto context = make_context(protocol);
     if (!context) return context.error();
     mine.tls = std::move(context.value());
@@ -149,8 +152,13 @@ base::outcome quic_clients::add(std::size_t i, std::size_t n, mem::packet_pool& 
     loads.push_back(std::move(load.value()));
     return loads.back()->open_on(loop);
   };
-  if (scheme_ == load_scheme::hq) return begin(share_of(options_.asked, i, n), pipeline::hq_protocol, bodies_);
-  return begin(share_of(options_.messages, i, n), pipeline::srmp_protocol, messages_);
+  using namespace loadgen;
+  if (scheme_ == load_scheme::srmp_quic)
+    return begin(std::type_identity<srmp_quic_load>{}, share_of(options_.messages, i, n), pipeline::srmp_protocol,
+                 messages_);
+  const fetch_settings mine = share_of(options_.asked, i, n);
+  return scheme_ == load_scheme::h3 ? begin(std::type_identity<h3_load>{}, mine, h3::protocol, bodies_)
+                                    : begin(std::type_identity<hq_load>{}, mine, pipeline::hq_protocol, bodies_);
 }
 
 bool quic_clients::write_key_log() noexcept {
@@ -170,11 +178,11 @@ std::string_view quic_clients::trust_text() const noexcept {
                              : "the server's certificate is not checked";
 }
 
-void add_hq_workload(const load_quic_options& options, workload_parameters& out) {
-  const hq_settings& s = options.asked;
+void add_fetch_workload(load_scheme scheme, const load_quic_options& options, workload_parameters& out) {
+  const fetch_settings& s = options.asked;
   std::array<char, base::endpoint::max_text_size> text;
   out.add("target", std::string_view(text.data(), s.target.format_to(text)));
-  out.add("ask", "hq");
+  out.add("ask", to_string(scheme));
   out.add("path", s.path);
   out.add("connections", s.connections);
   out.add("streams", s.window);

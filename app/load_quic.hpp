@@ -36,7 +36,7 @@ class quic_clients {
   std::vector<std::unique_ptr<log>> logs_;  // behind the contexts that point to them
   tls::key_log_file key_log_;
   bool logs_keys_ = false;
-  std::vector<std::unique_ptr<loadgen::hq_load>> bodies_;
+  std::vector<std::unique_ptr<loadgen::fetch_load>> bodies_;
   std::vector<std::unique_ptr<loadgen::srmp_quic_load>> messages_;  // or these
 
   base::result<std::shared_ptr<const tls::client_context>> make_context(std::string_view protocol);
@@ -58,7 +58,7 @@ class quic_clients {
   [[nodiscard]] std::string_view trust_text() const noexcept;
 };
 
-void add_hq_workload(const load_quic_options& options, workload_parameters& out);
+void add_fetch_workload(load_scheme scheme, const load_quic_options& options, workload_parameters& out);
 // After add_load_workload(): what SRMP over QUIC has besides.
 void add_srmp_quic_workload(const load_quic_options& options, workload_parameters& out);
 

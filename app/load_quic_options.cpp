@@ -59,7 +59,7 @@ quic::wire::version_number read_version(const std::string& text) {
 }
 
 void add_connection_options(CLI::App& options, load_quic_options& out) {
-  loadgen::hq_settings& s = out.asked;
+  loadgen::fetch_settings& s = out.asked;
   add_count(options, "--requests-each", s.requests_each,
             "requests of a connection, which then ends and is followed by another; 0: no end");
   options.add_flag("--resume", s.resumes, "connections after the first resume with its ticket and token");
@@ -135,7 +135,7 @@ base::outcome settle_quic(std::uint16_t mtu, load_quic_options& out) {
   const auto unusable = [](std::string what, std::string hint = "") {
     return failure{"load: " + std::move(what), std::move(hint), true};
   };
-  loadgen::hq_settings& s = out.asked;
+  loadgen::fetch_settings& s = out.asked;
   if (int{out.insecure} + int{!out.ca.empty()} + int{!out.pin.empty()} > 1)
     return unusable("--ca, --pin and --insecure exclude each other", "choose one");
   if (out.max_datagram != 0 && out.max_datagram < smallest_datagram)

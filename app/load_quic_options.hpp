@@ -1,4 +1,5 @@
-// app/load_quic_options.hpp - the options of `load` that only a target over QUIC has a use for (hq://, srmp+quic://).
+// app/load_quic_options.hpp - the options of `load` that only a target over QUIC has a use for (hq://, h3://,
+// srmp+quic://).
 //
 // Shape    plain values; add_quic_options() binds them, settle_quic() checks and completes them once the target is
 // known.
@@ -11,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "loadgen/hq_settings.hpp"
+#include "loadgen/fetch_settings.hpp"
 #include "loadgen/srmp_quic_settings.hpp"
 
 namespace CLI {
@@ -21,7 +22,7 @@ class App;
 namespace millrace::app {
 
 struct load_quic_options {
-  loadgen::hq_settings asked;  // of all generators together, and without what is made at start: TLS, fitted pools
+  loadgen::fetch_settings asked;  // of all generators together, and without what is made at start: TLS, fitted pools
   loadgen::srmp_quic_settings messages;  // the same
   std::string ca;                        // PEM file; empty: none
   std::string pin;                       // SHA-256 of the server's SPKI, base64; empty: none

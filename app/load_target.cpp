@@ -15,8 +15,8 @@ namespace {
 using base::ip_address;
 using base::ip_family;
 
-constexpr std::string_view later_schemes[] = {"h3", "srmp+tcp", "http", "ws"};
-constexpr load_scheme schemes[] = {load_scheme::srmp_udp, load_scheme::srmp_quic, load_scheme::hq};
+constexpr std::string_view later_schemes[] = {"srmp+tcp", "http", "ws"};
+constexpr load_scheme schemes[] = {load_scheme::srmp_udp, load_scheme::srmp_quic, load_scheme::hq, load_scheme::h3};
 
 std::optional<unsigned> read_number(std::string_view text, unsigned most) {
   unsigned value = 0;
@@ -28,7 +28,8 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
 base::failure refusal(const std::string& text, const std::string& why) {
   return {
       fmt::format("load: --target '{}': {}", text, why),
-      "srmp+udp://ADDRESS:PORT or srmp+quic://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH",
+      "srmp+udp://ADDRESS:PORT or srmp+quic://ADDRESS:PORT, with /METHOD behind it for calls; hq://ADDRESS:PORT/PATH, "
+      "h3://ADDRESS:PORT/PATH",
       true};
 }
 
@@ -69,16 +70,15 @@ base::result<load_target> parse_load_target(const std::string& text) {
   if (known == std::end(schemes)) {
     const bool later = std::find(std::begin(later_schemes), std::end(later_schemes), named) != std::end(later_schemes);
     return refusal(text, fmt::format("the scheme '{}' is not {}", named,
-                                     later ? "there yet, only srmp+udp, srmp+quic and hq are" : "known"));
+                                     later ? "there yet, only srmp+udp, srmp+quic, hq and h3 are" : "known"));
   }
   out.scheme = *known;
   const std::string_view rest = std::string_view(text).substr(colon + 3);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
-  const bool is_hq = out.scheme == load_scheme::hq;
   out.where.port = is_over_quic(out.scheme) ? default_quic_port : default_srmp_port;
   if (const std::string wrong = read_authority(rest.substr(0, slash), out.where); !wrong.empty())
     return refusal(text, wrong);
-  if (is_hq)
+  if (is_fetch(out.scheme))
     out.path = slash == rest.size() ? "/" : rest.substr(slash);
   else if (slash != rest.size())
     out.method = rest.substr(slash + 1);

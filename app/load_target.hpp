@@ -11,7 +11,7 @@
 
 namespace millrace::app {
 
-enum class load_scheme : std::uint8_t { srmp_udp, srmp_quic, hq };
+enum class load_scheme : std::uint8_t { srmp_udp, srmp_quic, hq, h3 };
 [[nodiscard]] constexpr std::string_view to_string(load_scheme scheme) noexcept {
   switch (scheme) {
     case load_scheme::srmp_udp:
@@ -20,20 +20,27 @@ enum class load_scheme : std::uint8_t { srmp_udp, srmp_quic, hq };
       return "srmp+quic";
     case load_scheme::hq:
       return "hq";
+    case load_scheme::h3:
+      return "h3";
   }
   return "srmp+udp";
 }
 [[nodiscard]] constexpr bool is_over_quic(load_scheme scheme) noexcept { return scheme != load_scheme::srmp_udp; }
 
+// Bodies are asked for, not messages exchanged.
+[[nodiscard]] constexpr bool is_fetch(load_scheme scheme) noexcept {
+  return scheme == load_scheme::hq || scheme == load_scheme::h3;
+}
+
 struct load_target {
   load_scheme scheme = load_scheme::srmp_udp;
   base::endpoint where;
   std::string method;  // of srmp; empty: raw frames
-  std::string path;    // of hq, with its slash, kept as it was given
+  std::string path;    // of hq and h3, with its slash, kept as it was given
 };
 
-// "srmp+udp://HOST:PORT[/METHOD]", "srmp+quic://HOST:PORT[/METHOD]", "hq://HOST:PORT[/PATH]"; HOST is an IPv4 address
-// or an IPv6 one in brackets, PORT may be left out (5500; over QUIC 443).
+// "srmp+udp://HOST:PORT[/METHOD]", "srmp+quic://HOST:PORT[/METHOD]", "hq://HOST:PORT[/PATH]", "h3://..." likewise; HOST
+// is an IPv4 address or an IPv6 one in brackets, PORT may be left out (5500; over QUIC 443).
 [[nodiscard]] base::result<load_target> parse_load_target(const std::string& text);
 
 }  // namespace millrace::app

@@ -1,6 +1,8 @@
 #include "app/loopback_ends.hpp"
 
 #include "app/quic_server.hpp"
+#include "loadgen/h3_load.hpp"
+#include "loadgen/hq_load.hpp"
 
 #include <fmt/format.h>
 
@@ -78,7 +80,7 @@ quic::endpoint::endpoint_settings endpoint_of(const loopback_options& options) {
   const std::uint32_t connections = options.connections;
   s.connections = connections + 16;
   s.handshakes = connections + 16;
-  s.streams = connections * (options.streams + 8u);
+  s.streams = connections * (options.streams + 8u + (options.is_h3() ? loadgen::h3_standing_streams : 0u));
   s.sent_blocks = std::max(s.sent_blocks, 8 * connections);
   s.transport.streams_bidi = std::max<std::uint64_t>(options.streams, 16);
   s.transport.max_datagram_bytes = static_cast<std::uint16_t>(options.mtu - ipv4_udp_headers);
@@ -90,17 +92,22 @@ quic::endpoint::endpoint_settings endpoint_of(const loopback_options& options) {
   return s;
 }
 
-loadgen::hq_settings body_settings(const loopback_options& options) {
-  loadgen::hq_settings s;
+loadgen::fetch_settings body_settings(const loopback_options& options) {
+  loadgen::fetch_settings s;
   s.target = {address(1), quic_port};
   s.server_name = "localhost";
   s.connections = options.connections;
   s.window = options.streams;
   s.requests = options.requests;
   s.duration_ns = ns_of(options.duration_s);
-  s.path = "/bytes/" + std::to_string(options.size);
-  s.expected_bytes = options.size;
-  s.checks_pattern = true;
+  if (options.workload == loopback_workload::h3_json) {
+    s.path = "/json";
+  } else {
+    s.path = "/bytes/" + std::to_string(options.size);
+    s.expected_bytes = options.size;
+    s.checks_pattern = true;
+  }
+  if (options.is_h3()) s.standing_streams = loadgen::h3_standing_streams;
   s.endpoint = endpoint_of(options);
   return s;
 }
@@ -149,6 +156,7 @@ serve_config server_config(const loopback_options& options, bool may_sleep) {
   config.quic.port = options.is_quic() ? quic_port : 0;
   if (options.is_quic()) config.srmp.port = 0;
   config.quic.srmp = options.is_srmp_quic();
+  config.quic.h3 = options.is_h3();
   config.quic.echo = false;
   config.quic.reply_blocks = reply_blocks(options);
   config.quic.endpoint = endpoint_of(options);
@@ -189,11 +197,12 @@ std::size_t expected_endpoint_bytes(const loopback_options& options, std::size_t
   quic_config config;
   config.endpoint = endpoint_of(options);
   config.srmp = options.is_srmp_quic();
+  config.h3 = options.is_h3();
   config.echo = false;
   config.reply_blocks = reply_blocks(options);
   return expected_quic_bytes(config, lcores) + lcores * (config.srmp
                                                              ? loadgen::memory_bytes(quic_echo_settings(options))
-                                                             : quic::endpoint::memory_bytes(config.endpoint));
+                                                             : loadgen::memory_bytes(body_settings(options)));
 }
 
 // An item is answered in one datagram, which holds a frame's header, the method's name and the data's length; in the
@@ -210,7 +219,7 @@ std::uint32_t stream_item(const loopback_options& options) noexcept {
 }
 
 std::uint32_t kept_packets(const loopback_options& options) noexcept {
-  if (options.workload == loopback_workload::quic_stream) return quic_kept_pkts;
+  if (options.is_fetch()) return quic_kept_pkts;
   loadgen::srmp_quic_settings s = quic_echo_settings(options);
   return std::max(quic_kept_pkts, std::min(loadgen::fit(s), most_kept_pkts));
 }
@@ -223,7 +232,7 @@ std::uint64_t most_in_flight(const loopback_options& options) noexcept {
 }
 
 outcome check_srmp(const loopback_options& options) {
-  if (options.workload == loopback_workload::quic_stream) return base::done{};
+  if (options.is_fetch()) return base::done{};
   if (options.is_srmp_quic()) {
     if (auto sound = check(quic_echo_settings(options)); !sound)
       return failure{"loopback: " + sound.error().what, sound.error().hint, true};
@@ -269,7 +278,9 @@ outcome loopback_ends::make_tls(const loopback_options& options) {
   if (!trust) return trust.error();
   tls::client_settings client;
   client.trust = std::move(trust.value());
-  client.protocols = {std::string(options.is_srmp_quic() ? pipeline::srmp_protocol : pipeline::hq_protocol)};
+  client.protocols = {std::string(options.is_srmp_quic() ? pipeline::srmp_protocol
+                                  : options.is_h3()      ? h3::protocol
+                                                         : pipeline::hq_protocol)};
   auto context = tls::client_context::make(std::move(client));
   if (!context) return context.error();
   asked_bodies_.tls = asked_quic_echoes_.tls = std::move(context.value());
@@ -301,25 +312,29 @@ outcome loopback_ends::make_client(const loopback_options& options, const ring_p
   auto loop = pipeline::service_loop::make(loop_of(options, server_->has_lcores() && of == 1), {&at, 1}, pool);
   if (!loop) return loop.error();
   clients_.push_back(std::move(loop.value()));
-  const auto begin = [&]<class Load>(std::vector<std::unique_ptr<Load>>& loads, auto&&... made_of) -> outcome {
+  const auto begin = [&]<class Load>(std::type_identity<Load>, auto& loads, auto&&... made_of) -> outcome {
     auto load = Load::make(made_of...);
     if (!load) return load.error();
     loads.push_back(std::move(load.value()));
     return loads.back()->open_on(*clients_.back());
   };
-  if (options.workload == loopback_workload::srmp_stream) return begin(streams_, share_of(asked_streams_, which, of));
+  if (options.workload == loopback_workload::srmp_stream)
+    return begin(std::type_identity<loadgen::stream_load>{}, streams_, share_of(asked_streams_, which, of));
   if (options.workload == loopback_workload::quic_stream)
-    return begin(bodies_, share_of(asked_bodies_, which, of), pool);
+    return begin(std::type_identity<loadgen::hq_load>{}, bodies_, share_of(asked_bodies_, which, of), pool);
+  if (options.is_h3())
+    return begin(std::type_identity<loadgen::h3_load>{}, bodies_, share_of(asked_bodies_, which, of), pool);
   const auto with_rate = [&](loadgen::load_settings all) {
     loadgen::load_settings mine = share_of(all, which, of);
     mine.share = which;
     mine.shares = of;
     return mine;
   };
-  if (!options.is_srmp_quic()) return begin(echoes_, with_rate(asked_echoes_));
+  if (!options.is_srmp_quic())
+    return begin(std::type_identity<loadgen::srmp_load>{}, echoes_, with_rate(asked_echoes_));
   loadgen::srmp_quic_settings mine = asked_quic_echoes_;
   mine.load = with_rate(mine.load);
-  return begin(quic_echoes_, mine, pool);
+  return begin(std::type_identity<loadgen::srmp_quic_load>{}, quic_echoes_, mine, pool);
 }
 
 // One in each direction of each queue pair, with a seed of its own.

@@ -17,7 +17,7 @@
 #include "app/loopback_options.hpp"
 #include "app/ring_pair.hpp"
 #include "app/stream_report.hpp"
-#include "loadgen/hq_load.hpp"
+#include "loadgen/fetch_load.hpp"
 #include "loadgen/srmp_load.hpp"
 #include "loadgen/srmp_quic_load.hpp"
 
@@ -70,13 +70,13 @@ class loopback_ends {
   loadgen::stream_pattern pattern_;
   loadgen::load_settings asked_echoes_;
   loadgen::stream_settings asked_streams_;
-  loadgen::hq_settings asked_bodies_;
+  loadgen::fetch_settings asked_bodies_;
   loadgen::srmp_quic_settings asked_quic_echoes_;
   std::vector<std::unique_ptr<pipeline::impairment>> wires_;  // gone behind the loops that receive through them
   std::unique_ptr<appliance> server_;
   std::vector<std::unique_ptr<loadgen::srmp_load>> echoes_;            // a client has one of these
   std::vector<std::unique_ptr<loadgen::stream_load>> streams_;         // or one of these
-  std::vector<std::unique_ptr<loadgen::hq_load>> bodies_;              // or one of these
+  std::vector<std::unique_ptr<loadgen::fetch_load>> bodies_;           // or one of these
   std::vector<std::unique_ptr<loadgen::srmp_quic_load>> quic_echoes_;  // or one of these
   std::vector<std::unique_ptr<pipeline::service_loop>> clients_;
   std::uint64_t cpu_ns_ = 0;  // of the calling lcore at start()

@@ -16,10 +16,9 @@ namespace {
 using base::failure;
 using base::outcome;
 
-constexpr std::string_view workload_words = "io|srmp-echo|srmp-stream|quic-stream";
+constexpr std::string_view workload_words = "io|srmp-echo|srmp-stream|quic-stream|h3-get|h3-json";
 // What the design names besides: said so instead of "unknown".
-constexpr std::array planned_workloads =
-    std::to_array<std::string_view>({"h3-get", "h3-json", "http1-json", "http1-stream", "ws-echo"});
+constexpr std::array planned_workloads = std::to_array<std::string_view>({"http1-json", "http1-stream", "ws-echo"});
 constexpr std::uint16_t smallest_mtu = 576;  // RFC 791: what every host takes
 constexpr std::uint16_t largest_mtu = 9216;
 constexpr std::uint32_t io_frame = 64;
@@ -27,13 +26,17 @@ constexpr std::uint32_t echo_payload = 28;
 constexpr std::uint32_t stream_bytes = 256 * 1024;
 constexpr std::uint32_t most_stream_bytes = 1u << 30;
 constexpr std::uint64_t body_bytes = 1u << 30;
+constexpr std::uint64_t small_body_bytes = 1024;
+constexpr std::uint16_t h3_connections = 64;
+constexpr std::uint16_t h3_streams = 8;
 constexpr std::uint16_t smallest_quic_mtu = 1228;
 constexpr double longest_delay_ms = 10'000;
 
 constexpr unsigned of(loopback_workload workload) noexcept { return 1u << static_cast<unsigned>(workload); }
 constexpr unsigned echo = of(loopback_workload::srmp_echo);
 constexpr unsigned stream = of(loopback_workload::srmp_stream);
-constexpr unsigned quic = of(loopback_workload::quic_stream);
+constexpr unsigned quic =
+    of(loopback_workload::quic_stream) | of(loopback_workload::h3_get) | of(loopback_workload::h3_json);
 
 // Which workloads an option means something to; options that are not here mean something to all.
 struct use {
@@ -60,7 +63,7 @@ constexpr std::array uses = std::to_array<use>({
 
 std::optional<loopback_workload> read_workload(std::string_view word) noexcept {
   for (const auto one : {loopback_workload::io, loopback_workload::srmp_echo, loopback_workload::srmp_stream,
-                         loopback_workload::quic_stream})
+                         loopback_workload::quic_stream, loopback_workload::h3_get, loopback_workload::h3_json})
     if (to_string(one) == word) return one;
   return std::nullopt;
 }
@@ -82,7 +85,8 @@ void add_workload(CLI::App& options, loopback_options& out) {
           "io: packets circulate between two ports; srmp-echo: a server answers each message with itself, over "
           "--transport; "
           "srmp-stream: "
-          "it answers each request with a stream; quic-stream: it sends bodies over QUIC")
+          "it answers each request with a stream; quic-stream: it sends bodies over QUIC; h3-get: over HTTP/3; "
+          "h3-json: it answers with JSON over HTTP/3")
       ->type_name("WORD")
       ->default_str("srmp-echo");
   options
@@ -103,17 +107,17 @@ void add_workload(CLI::App& options, loopback_options& out) {
 void add_load(CLI::App& options, loopback_options& out) {
   add_size(options, "--size", out.size,
            "bytes of a message's payload (srmp-echo: 28), of a stream (srmp-stream: 256K), of a frame (io: 64), of a "
-           "body (quic-stream: 1G)")
+           "body (quic-stream: 1G, h3-get: 1K)")
       ->default_str("");
   add_size(options, "--item", out.item, "bytes of a stream's item; 0: what fills a datagram");
   options.add_option("--connections", out.connections, "connections of the client")
       ->check(CLI::Range(1, int{loadgen::max_load_connections}))
       ->type_name("N")
-      ->default_str("srmp-echo: 4, filled 32; srmp-stream: 1");
+      ->default_str("srmp-echo: 4, filled 32; h3-get, h3-json: 64; else 1");
   options.add_option("--streams", out.streams, "requests, or streams, in flight of one connection")
       ->check(CLI::Range(1, int{loadgen::max_load_window}))
       ->type_name("N")
-      ->default_str("srmp-echo: 64, filled 255, over quic 1; srmp-stream: 1");
+      ->default_str("srmp-echo: 64, filled 255, over quic 1; h3-get, h3-json: 8; else 1");
   options
       .add_option("--window", out.window, "of SRMP over quic, whose --streams are streams: requests in flight of one")
       ->check(CLI::Range(1, int{loadgen::max_load_window}))
@@ -227,6 +231,15 @@ outcome settle(const CLI::App& options, loopback_options& out) {
       if (out.streams == 0) out.streams = 1;
       if (auto fits = check_quic_mtu(out); !fits) return fits;
       return check_size("--size", out.size, 1, pipeline::max_pattern_body);
+    case loopback_workload::h3_get:
+    case loopback_workload::h3_json:
+      if (!sized) out.size = small_body_bytes;
+      if (out.connections == 0) out.connections = h3_connections;
+      if (out.streams == 0) out.streams = h3_streams;
+      if (auto fits = check_quic_mtu(out); !fits) return fits;
+      if (sized && out.workload == loopback_workload::h3_json)
+        return failure{"loopback: --size means nothing to --workload h3-json", "leave it out", true};
+      return check_size("--size", out.size, 0, pipeline::max_pattern_body);
   }
   return base::done{};
 }
@@ -243,6 +256,10 @@ std::string_view to_string(loopback_workload workload) noexcept {
       return "srmp-stream";
     case loopback_workload::quic_stream:
       return "quic-stream";
+    case loopback_workload::h3_get:
+      return "h3-get";
+    case loopback_workload::h3_json:
+      return "h3-json";
   }
   return "io";
 }

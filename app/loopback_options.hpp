@@ -15,7 +15,7 @@
 
 namespace millrace::app {
 
-enum class loopback_workload : std::uint8_t { io, srmp_echo, srmp_stream, quic_stream };
+enum class loopback_workload : std::uint8_t { io, srmp_echo, srmp_stream, quic_stream, h3_get, h3_json };
 [[nodiscard]] std::string_view to_string(loopback_workload workload) noexcept;
 
 enum class loopback_transport : std::uint8_t { udp, quic };
@@ -28,7 +28,7 @@ struct loopback_options {
   loopback_workload workload = loopback_workload::srmp_echo;
   loopback_transport transport = loopback_transport::udp;  // of SRMP
   std::uint64_t size = 0;           // io: frame; srmp-echo: payload of a message; srmp-stream: bytes of a stream;
-                                    // quic-stream: of a body
+                                    // quic-stream, h3-get: of a body
   std::uint64_t item = 0;           // srmp-stream: bytes of an item; 0: what fills a datagram
   std::uint16_t mtu = 1500;         // of IP, at both ends
   std::uint16_t connections = 0;    // 0: the workload's default, until settled
@@ -48,8 +48,13 @@ struct loopback_options {
   [[nodiscard]] bool is_srmp_quic() const noexcept {
     return workload == loopback_workload::srmp_echo && transport == loopback_transport::quic;
   }
+  [[nodiscard]] bool is_h3() const noexcept {
+    return workload == loopback_workload::h3_get || workload == loopback_workload::h3_json;
+  }
+  // Bodies are fetched.
+  [[nodiscard]] bool is_fetch() const noexcept { return workload == loopback_workload::quic_stream || is_h3(); }
   // Both ends have QUIC endpoints.
-  [[nodiscard]] bool is_quic() const noexcept { return workload == loopback_workload::quic_stream || is_srmp_quic(); }
+  [[nodiscard]] bool is_quic() const noexcept { return is_fetch() || is_srmp_quic(); }
 };
 
 // Nothing when the role is to run; else the exit status.

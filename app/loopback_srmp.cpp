@@ -32,7 +32,7 @@ constexpr double sample_s = 0.005;         // of the pool
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 bool is_stream(const loopback_options& options) { return options.workload == loopback_workload::srmp_stream; }
-bool is_bodies(const loopback_options& options) { return options.workload == loopback_workload::quic_stream; }
+bool is_bodies(const loopback_options& options) { return options.is_fetch(); }
 
 std::uint16_t queues_of(std::size_t workers) noexcept {
   return static_cast<std::uint16_t>(std::clamp<std::size_t>(workers, 1, 16));
@@ -52,7 +52,7 @@ struct srmp_end {
   std::string broken;  // the promise that was, or nothing
   load_end echoes;     // of srmp-echo
   stream_end streams;  // of srmp-stream
-  hq_end bodies;       // of quic-stream
+  hq_end bodies;       // of quic-stream, h3-get, h3-json
   std::uint64_t handshake_heap = 0;
   std::string wires;  // a line of text, or nothing
   double seconds = 0;

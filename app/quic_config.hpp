@@ -21,6 +21,7 @@ struct quic_config {
   bool early_data = true;  // of protocols whose requests may come twice: hq-interop, echo; never of srmp
   bool srmp = true;        // SRMP over QUIC beside hq-interop, answered as [srmp] says
   bool echo = true;        // streams that come back
+  bool h3 = true;          // HTTP/3
   // Packets' worth of memory for replies that clients have not acknowledged, of each lcore; apart from those that are
   // received into, so that slow readers cannot use those up.
   std::uint32_t reply_blocks = 4096;

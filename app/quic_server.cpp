@@ -17,6 +17,7 @@ using base::failure;
 using quic::conn::event;
 
 constexpr std::size_t ticket_secret_bytes = 32;
+constexpr std::uint32_t pattern_mbufs = 8192;  // that name parts of the pattern, of all lcores; its block bears 32000
 
 namespace fs = std::filesystem;
 
@@ -100,7 +101,7 @@ pipeline::echo_settings echo_settings(const quic::endpoint::endpoint_settings& e
   return {.sessions = endpoint.streams, .send = reply_limits};
 }
 
-bool needs_replies(const quic_config& config) noexcept { return config.srmp || config.echo; }
+bool needs_replies(const quic_config& config) noexcept { return config.srmp || config.echo || config.h3; }
 
 mem::packet_pool_config reply_pool(const quic_config& config, std::size_t which) {
   mem::packet_pool_config c;
@@ -165,6 +166,19 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
     if (!qlog) return qlog.error();
     made->qlog_ = std::move(qlog.value());
   }
+  if (config.h3) {
+    buf::large_block_pool_config one;
+    one.name = "h3_pattern";
+    one.blocks_per_mempool = 1;
+    one.cache = 0;
+    one.mbufs_per_block = pattern_mbufs;
+    auto pool = buf::large_block_pool::make(one);
+    if (!pool) return pool.error();
+    made->pattern_blocks_ = std::make_unique<buf::large_block_pool>(std::move(pool.value()));
+    auto pattern = service::make_pattern(*made->pattern_blocks_);
+    if (!pattern) return pattern.error();
+    made->pattern_ = std::move(pattern.value());
+  }
   if (!config.root.empty()) {
     buf::large_block_pool_config blocks;
     blocks.name = "quic_files";
@@ -180,7 +194,9 @@ base::result<std::unique_ptr<quic_shared>> quic_shared::make(const quic_config& 
 }
 
 std::vector<std::string> quic_shared::protocols() const {
-  std::vector<std::string> names = {std::string(pipeline::hq_protocol)};
+  std::vector<std::string> names;
+  if (config_.h3) names.emplace_back(h3::protocol);
+  names.emplace_back(pipeline::hq_protocol);
   if (config_.srmp) names.emplace_back(pipeline::srmp_protocol);
   if (config_.echo) names.emplace_back(pipeline::echo_protocol);
   return names;
@@ -195,7 +211,7 @@ bool quic_shared::write_key_log() noexcept {
 
 base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared, std::size_t which,
                                                              const quic_link& link, mem::packet_pool& pool,
-                                                             const quic_srmp& srmp) {
+                                                             const quic_srmp& srmp, service::stats_source* stats) {
   auto made = std::make_unique<quic_server>();
   auto engine = crypto::engine::make();
   if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};
@@ -225,6 +241,13 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
     if (!replies) return replies.error();
     made->replies_ = std::make_unique<mem::packet_pool>(std::move(replies.value()));
   }
+  if (shared.config_.h3) {
+    const std::int64_t wall_less_clock_ns = env::wall_now_ns() - static_cast<std::int64_t>(env::tsc_clock{}.now_ns());
+    auto h3 = h3_service::make(s, shared.pattern_, *made->replies_, stats, wall_less_clock_ns);
+    if (!h3) return h3.error();
+    made->h3_ = std::move(h3.value());
+    if (auto served = made->h3_->serve_on(*made->endpoint_); !served) return served.error();
+  }
   if (shared.config_.echo) {
     auto echo = pipeline::echo_streams::make(echo_settings(s), *made->replies_);
     if (!echo) return echo.error();
@@ -248,6 +271,7 @@ quic_server::~quic_server() {
   endpoint_.reset();  // tells the applications, which go last
   srmp_.reset();      // and give their blocks back
   echo_.reset();
+  h3_.reset();
 }
 
 void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const {
@@ -271,6 +295,7 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
     add("echo_streams_refused", echo_->counters().refused.get());
     add("echo_streams_starved", echo_->counters().starved.get());
   }
+  if (h3_) h3_->for_each_trouble(add);
   if (!srmp_) return;
   const srmp::server_counters& served = srmp_->counters();
   const pipeline::srmp_stream_counters& streams = srmp_->streams();
@@ -299,11 +324,14 @@ std::size_t expected_quic_bytes(const quic_config& config, std::size_t lcores) {
     srmp = std::size_t{config.endpoint.streams} * srmp_session_bytes +
            std::min(assembly_blocks, config.endpoint.streams) * assembly_block_bytes + srmp::stream_batch::spill_bytes;
   const std::size_t echo = config.echo ? pipeline::echo_streams::memory_bytes(echo_settings(config.endpoint)) : 0;
+  const std::size_t h3 = config.h3 ? expected_h3_bytes(config.endpoint) : 0;
+  const std::size_t pattern = config.h3 ? 66'500 + pattern_mbufs * 256 : 0;
   const std::size_t replies = needs_replies(config) ? mem::estimated_bytes(reply_pool(config, 0)) : 0;
   const std::size_t traces = config.qlog.empty() ? 0 : qlog_records * sizeof(quic::conn::trace_record);
-  return lcores * (quic::endpoint::memory_bytes(config.endpoint) + traces +
-                   std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp + echo + replies) +
-         files;
+  return lcores *
+             (quic::endpoint::memory_bytes(config.endpoint) + traces +
+              std::size_t{config.endpoint.streams} * (pipeline::max_request_bytes + 64) + srmp + echo + h3 + replies) +
+         files + pattern;
 }
 
 }  // namespace millrace::app

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/h3_service.hpp"
 #include "app/qlog_files.hpp"
 #include "app/quic_config.hpp"
 #include "buf/large_block_pool.hpp"
@@ -66,6 +67,8 @@ class quic_shared {
   bool logs_keys_ = false;
   std::unique_ptr<buf::large_block_pool> blocks_;
   pipeline::hq_files files_;
+  std::unique_ptr<buf::large_block_pool> pattern_blocks_;
+  buf::content pattern_;  // of HTTP/3's /bytes/N
   std::unique_ptr<qlog_files> qlog_;
 };
 
@@ -73,7 +76,8 @@ class quic_server {
  public:
   [[nodiscard]] static base::result<std::unique_ptr<quic_server>> make(quic_shared& shared, std::size_t which,
                                                                        const quic_link& link, mem::packet_pool& pool,
-                                                                       const quic_srmp& srmp);
+                                                                       const quic_srmp& srmp,
+                                                                       service::stats_source* stats);
   quic_server() = default;
   quic_server(const quic_server&) = delete;
   quic_server& operator=(const quic_server&) = delete;
@@ -85,6 +89,7 @@ class quic_server {
   [[nodiscard]] std::uint64_t bodies() const noexcept { return hq_->counters().requests.get(); }
   [[nodiscard]] std::uint64_t messages() const noexcept;
   [[nodiscard]] std::uint64_t echoed_streams() const noexcept;
+  [[nodiscard]] const h3_service* h3() const noexcept { return h3_.get(); }
   // What tells of trouble, by kind: "quic_auth_failed", "hq_not_found" ...; no zeroes.
   void add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const;
 
@@ -94,6 +99,7 @@ class quic_server {
   std::unique_ptr<mem::packet_pool> replies_;
   std::unique_ptr<pipeline::srmp_sessions> srmp_;  // where SRMP is served
   std::unique_ptr<pipeline::echo_streams> echo_;   // where streams come back
+  std::unique_ptr<h3_service> h3_;                 // where HTTP/3 is spoken
   std::unique_ptr<quic::endpoint::quic_endpoint> endpoint_;
   std::unique_ptr<pipeline::quic_service> service_;
   const qlog_files* qlog_ = nullptr;

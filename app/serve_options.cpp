@@ -60,7 +60,7 @@ void add_options(CLI::App& options, serve_options& out, overrides& given) {
       ->check(ports)
       ->type_name("PORT")
       ->capture_default_str();
-  options.add_option("--quic-port", given.quic_port, "UDP port of QUIC (hq-interop, srmp, echo); 0: none")
+  options.add_option("--quic-port", given.quic_port, "UDP port of QUIC (h3, hq-interop, srmp, echo); 0: none")
       ->check(ports)
       ->type_name("PORT")
       ->capture_default_str();

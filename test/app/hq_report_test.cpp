@@ -10,7 +10,7 @@ using quic::conn::end_reason;
 hq_end some_end() {
   hq_end end;
   end.asked.target = {base::ip_address::parse("198.18.0.1").value(), 443};
-  loadgen::hq_figures& f = end.did;
+  loadgen::fetch_figures& f = end.did;
   f.answered = true;
   f.connections = 101;
   f.established = 100;
@@ -48,7 +48,7 @@ TEST(hq_report, tells_people_requests_goodput_handshakes_and_errors) {
 
 TEST(hq_report, a_period_is_what_came_since_the_last) {
   const hq_end end = some_end();
-  loadgen::hq_figures now = end.did;
+  loadgen::fetch_figures now = end.did;
   now.whole += 500;
   now.bytes += 125'000'000;
   now.established += 5;

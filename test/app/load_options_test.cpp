@@ -62,7 +62,7 @@ TEST(load_target, refuses_what_is_none) {
 }
 
 TEST(load_target, says_which_schemes_come_later) {
-  for (const std::string scheme : {"h3", "srmp+tcp", "http", "ws"}) {
+  for (const std::string scheme : {"srmp+tcp", "http", "ws"}) {
     const auto refused = parse_load_target(scheme + "://198.18.0.1:80/");
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().what.find("not there yet"), std::string::npos) << refused.error().what;
@@ -110,7 +110,7 @@ TEST(load_options, settle_by_the_target) {
 TEST(load_options, of_hq_settle_by_path_and_mtu) {
   load_options plain;
   ASSERT_EQ(status_of({"hq://198.18.0.1/bytes/1000"}, plain), exit_done);
-  const loadgen::hq_settings& s = plain.quic.asked;
+  const loadgen::fetch_settings& s = plain.quic.asked;
   EXPECT_EQ(plain.scheme, load_scheme::hq);
   EXPECT_EQ(s.target, (base::endpoint{address("198.18.0.1"), 443}));
   EXPECT_EQ(s.source, address("198.18.0.2"));
@@ -156,7 +156,7 @@ TEST(load_options, of_hq_settle_by_path_and_mtu) {
                        "9000"},
                       full),
             exit_done);
-  const loadgen::hq_settings& f = full.quic.asked;
+  const loadgen::fetch_settings& f = full.quic.asked;
   EXPECT_EQ(f.connections, 4u);
   EXPECT_EQ(f.window, 300u);
   EXPECT_EQ(f.requests, 1000u);
@@ -249,7 +249,7 @@ TEST(load_options, refuse_what_cannot_be) {
   const std::string hq = "hq://198.18.0.1/bytes/1000";
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{},
-                                             {"h3://198.18.0.1/"},
+                                             {"http://198.18.0.1/"},
                                              {target, "--address", "198.18.0.2"},
                                              {target, "--address", "198.18.0.0/24"},
                                              {target, "--address", "198.18.0.2/33"},

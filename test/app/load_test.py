@@ -53,7 +53,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn('srmp+quic://', done.stdout)
 
     def test_schemes_of_later_are_refused_by_name(self):
-        for scheme in ('h3', 'srmp+tcp', 'http', 'ws'):
+        for scheme in ('srmp+tcp', 'http', 'ws'):
             self.check_refused(['--', 'load', f'{scheme}://198.18.0.1:80/x'], f"'{scheme}' is not there yet")
 
     def test_what_cannot_be_is_refused_before_anything_starts(self):

@@ -160,12 +160,12 @@ class Life(Files):
             running = self.start('@loopback', '--', 'serve', '--echo-port', '7')
             self.assertRegex(self.read_until_ready(running)[-1],
                              '^ready 198.18.0.1/24 2001:db8:18::1/64 srmp-port=5500 echo-port=7 quic-port=443 '
-                             'alpn=hq-interop,srmp,echo spki-pin=[A-Za-z0-9+/]{43}=$')
+                             'alpn=h3,hq-interop,srmp,echo spki-pin=[A-Za-z0-9+/]{43}=$')
             self.stop(running, number)
             result = self.result()
             self.check_sound(result)
             self.assertEqual(result['workload']['ports'], ['net_ring0'])
-            self.assertEqual(result['workload']['quic_protocols'], 'hq-interop,srmp,echo')
+            self.assertEqual(result['workload']['quic_protocols'], 'h3,hq-interop,srmp,echo')
             self.assertEqual(result['messages'], {})
             self.assertGreater(result['tx']['packets'], 0)  # announcements and probes, which come back
 

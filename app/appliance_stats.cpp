@@ -1,0 +1,122 @@
+#include "app/appliance_stats.hpp"
+
+#include <array>
+
+#include "env/tsc_clock.hpp"
+
+namespace millrace::app {
+namespace {
+
+using pipeline::count;
+using pipeline::figures;
+
+double ratio(std::uint64_t part, std::uint64_t whole) noexcept {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void write_traffic(json::writer& to, std::string_view name, std::uint64_t packets, std::uint64_t bytes) noexcept {
+  to.key(name);
+  to.begin_object();
+  to.member("packets", packets);
+  to.member("bytes", bytes);
+  to.end_object();
+}
+
+void write_stages(json::writer& to, const figures& f) noexcept {
+  constexpr std::array<std::pair<count, std::string_view>, 5> stages{{{count::staged_rx_cycles, "rx"},
+                                                                      {count::staged_classify_cycles, "classify"},
+                                                                      {count::staged_work_cycles, "work"},
+                                                                      {count::staged_timer_cycles, "timers"},
+                                                                      {count::staged_tx_cycles, "tx"}}};
+  to.key("cycles_per_packet");
+  to.begin_object();
+  if (f[count::staged_pkts] != 0)
+    for (const auto& [which, name] : stages) {
+      to.key(name);
+      to.fixed(ratio(f[which], f[count::staged_pkts]), 1);
+    }
+  to.end_object();
+}
+
+void write_drops(json::writer& to, const figures& f) noexcept {
+  to.key("drops");
+  to.begin_object();
+  for (std::size_t i = 0; i < f.drops.size(); ++i)
+    if (f.drops[i] != 0) to.member(to_string(static_cast<stats::drop_reason>(i)), f.drops[i]);
+  to.end_object();
+}
+
+}  // namespace
+
+appliance_stats::appliance_stats(const mem::packet_pool& pool, std::string version)
+    : pool_(pool), version_(std::move(version)), began_ns_(env::tsc_clock{}.now_ns()) {}
+
+void appliance_stats::write(json::writer& to) noexcept {
+  figures all;
+  for (const part& p : parts_) all += p.loop->total();
+  to.begin_object();
+  to.member("version", std::string_view(version_));
+  to.key("uptime_s");
+  to.fixed(static_cast<double>(env::tsc_clock{}.now_ns() - began_ns_) / 1e9, 3);
+  write_traffic(to, "rx", all[count::rx_pkts], all[count::rx_bytes]);
+  write_traffic(to, "tx", all[count::tx_pkts], all[count::tx_bytes]);
+  write_drops(to, all);
+  write_stages(to, all);
+  write_lcores(to);
+  write_protocols(to);
+  to.key("mempools");
+  to.begin_array();
+  to.begin_object();
+  to.member("name", std::string_view(pool_.name()));
+  to.member("size", pool_.size());
+  to.member("in_use", pool_.in_use());
+  to.end_object();
+  to.end_array();
+  to.end_object();
+}
+
+void appliance_stats::write_lcores(json::writer& to) const noexcept {
+  to.key("lcores");
+  to.begin_array();
+  for (const part& p : parts_) {
+    const figures f = p.loop->total();
+    to.begin_object();
+    to.member("id", p.lcore);
+    to.member("rx_packets", f[count::rx_pkts]);
+    to.member("tx_packets", f[count::tx_pkts]);
+    to.member("measured_cycles", f[count::measured_cycles]);
+    to.member("busy_cycles", f[count::measured_busy_cycles]);
+    to.end_object();
+  }
+  to.end_array();
+}
+
+void appliance_stats::write_protocols(json::writer& to) const noexcept {
+  constexpr std::array quic = {quic::conn::event::accepted,         quic::conn::event::established,
+                               quic::conn::event::resumed,          quic::conn::event::early_data_accepted,
+                               quic::conn::event::packets_received, quic::conn::event::packets_sent,
+                               quic::conn::event::packets_lost,     quic::conn::event::key_updates,
+                               quic::conn::event::migrations,       quic::conn::event::handshake_failed,
+                               quic::conn::event::auth_failed};
+  to.key("quic");
+  to.begin_object();
+  for (const auto e : quic) {
+    std::uint64_t sum = 0;
+    for (const part& p : parts_)
+      if (p.quic != nullptr) sum += p.quic->endpoint().events().get(e);
+    to.member(to_string(e), sum);
+  }
+  to.end_object();
+  to.key("http3");
+  to.begin_object();
+  for (std::size_t i = 0; i < h3::event_count; ++i) {
+    const auto e = static_cast<h3::event>(i);
+    std::uint64_t sum = 0;
+    for (const part& p : parts_)
+      if (p.quic != nullptr && p.quic->h3() != nullptr) sum += p.quic->h3()->events().get(e);
+    if (sum != 0 || e == h3::event::requests) to.member(h3::to_string(e), sum);
+  }
+  to.end_object();
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,54 @@
+#include "app/h3_service.hpp"
+
+namespace millrace::app {
+namespace {
+
+// Requests share the lcore's streams with whatever else is spoken there.
+h3::settings settings_for(const quic::endpoint::endpoint_settings& endpoint) noexcept {
+  h3::settings s;
+  s.connections = endpoint.connections;
+  s.exchanges = endpoint.streams;
+  return s;
+}
+
+service::settings service_settings_for(const quic::endpoint::endpoint_settings& endpoint) noexcept {
+  service::settings s;
+  s.streamed = endpoint.streams;
+  s.json_bodies = endpoint.streams;
+  return s;
+}
+
+}  // namespace
+
+base::result<std::unique_ptr<h3_service>> h3_service::make(const quic::endpoint::endpoint_settings& endpoint,
+                                                           const buf::content& pattern, const buf::mbuf_source& blocks,
+                                                           service::stats_source* stats,
+                                                           std::int64_t wall_less_clock_ns) {
+  auto made = std::make_unique<h3_service>();
+  auto builtin = service::builtin::make(service_settings_for(endpoint), pattern, stats);
+  if (!builtin) return builtin.error();
+  made->builtin_ = std::move(builtin.value());
+  http::router_builder routes;
+  for (const service::route& r : made->builtin_->routes()) {
+    if (auto added = routes.add(r.method, r.pattern, static_cast<std::uint32_t>(made->handlers_.size())); !added)
+      return added.error();
+    made->handlers_.push_back(r.handler);
+  }
+  auto merged = routes.build();
+  if (!merged) return merged.error();
+  made->routes_ = std::move(merged.value());
+  made->dispatcher_ = std::make_unique<http::dispatcher>(
+      http::dispatcher::parts{&made->routes_, made->handlers_, made->before_, {}, "millrace"});
+  made->clock_.to = made->dispatcher_.get();
+  made->clock_.wall_less_clock_ns = wall_less_clock_ns;
+  auto server = h3::server::make(settings_for(endpoint), *made->dispatcher_, blocks);
+  if (!server) return server.error();
+  made->server_ = std::move(server.value());
+  return made;
+}
+
+std::size_t expected_h3_bytes(const quic::endpoint::endpoint_settings& endpoint) {
+  return h3::memory_bytes(settings_for(endpoint)) + service::memory_bytes(service_settings_for(endpoint));
+}
+
+}  // namespace millrace::app
