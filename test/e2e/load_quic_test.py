@@ -108,7 +108,7 @@ class Quic(unittest.TestCase):
 
     def test_srmp_goes_on_streams(self):
         server, ready = self.serve()
-        self.assertIn(' alpn=hq-interop,srmp,echo ', ready)
+        self.assertIn(' alpn=h3,hq-interop,srmp,echo ', ready)
         pin = next(word for word in ready.split() if word.startswith('spki-pin='))[len('spki-pin='):]
         asked = 0
         for path, words in (('/Echo', ['--connections', '3', '--streams', '5', '--window', '20', '--pin', pin]),
@@ -134,7 +134,7 @@ class Quic(unittest.TestCase):
         with open(path, 'w', encoding='ascii') as file:
             file.write('[quic]\nsrmp = false\n')
         server, ready = self.serve('--config', path)
-        self.assertIn(' alpn=hq-interop,echo ', ready)
+        self.assertIn(' alpn=h3,hq-interop,echo ', ready)
         _, run = self.load(f'srmp+quic://{SERVER4}/Echo', '--patience', '2', status=1)
         self.assertIn('TLS alert 120', run.errors[-1])  # no_application_protocol
         self.stop(server)

@@ -464,24 +464,29 @@ def _load_jumbo(pair):
     return got
 
 
+@contextlib.contextmanager
+def behind_nat(pair):
+    """The port at which a NAT passes on to the server, every now and then from another port, and nobody tells the client."""
+    nat = pair.link.kernel.start('/usr/bin/python3', NAT, netns.KERNEL_IP4, str(NAT_PORT), pair.server_ip4, str(PORT), str(NAT_EVERY),
+                                 stdout=subprocess.PIPE, text=True)
+    try:
+        nat.stdout.readline()
+        yield NAT_PORT
+        nat.terminate()
+        ports = int(nat.communicate(timeout=10)[0])
+    finally:
+        if nat.poll() is None:
+            nat.kill()
+            nat.wait()
+    if ports < 3:
+        raise Failed(f'the NAT used {ports} ports: nothing was rebound')
+
+
 def _load_behind_nat(pair):
-    """The server sees another port of the client's every now and then, which nobody has told the client of."""
     with pair.serve() as running:
-        nat = pair.link.kernel.start('/usr/bin/python3', NAT, pair.server_ip4, str(NAT_PORT), str(PORT), str(NAT_EVERY),
-                                     stdout=subprocess.PIPE, text=True)
-        try:
-            nat.stdout.readline()
-            result = pair.load(('hq', f'/bytes/{MB10}'), '--requests', '1', *ONE, port=NAT_PORT)
-            nat.terminate()
-            ports = int(nat.communicate(timeout=10)[0])
-        finally:
-            if nat.poll() is None:
-                nat.kill()
-                nat.wait()
-        facts = running.stop()
-        if ports < 3:
-            raise Failed(f'the NAT used {ports} ports: nothing was rebound')
-        expect(facts, handshakes=1, failed=0, bytes_sent=lambda n: n >= MB10, address_changes=lambda n: n >= 1)
+        with behind_nat(pair) as port:
+            result = pair.load(('hq', f'/bytes/{MB10}'), '--requests', '1', *ONE, port=port)
+        expect(running.stop(), handshakes=1, failed=0, bytes_sent=lambda n: n >= MB10, address_changes=lambda n: n >= 1)
     return {'seconds': result['duration_s'], 'bytes': MB10}
 
 

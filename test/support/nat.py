@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """A NAT in front of one client, which forgets: datagrams go on to the server, and after so many from another port.
 
-    nat.py ADDRESS PORT SERVER_PORT EVERY
+    nat.py ADDRESS PORT SERVER SERVER_PORT EVERY
 
-Listens on ADDRESS:PORT and speaks to ADDRESS:SERVER_PORT. After EVERY datagrams of the client's the next one leaves from a new
+Listens on ADDRESS:PORT and speaks to SERVER:SERVER_PORT. After EVERY datagrams of the client's the next one leaves from a new
 port; what the server still sends to an old one is passed on, as by a NAT that keeps a mapping for a while. Prints `ready` when
 it listens and, at SIGTERM, how many ports it has used. Standard library only; run inside a namespace.
 """
@@ -16,8 +16,8 @@ DATAGRAM = 65535
 
 
 class Nat:
-    def __init__(self, address, port, server_port, every):
-        self._server = address, server_port
+    def __init__(self, address, port, server, every):
+        self._server = server
         self._every = every
         self._inside = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)
         self._inside.bind((address, port))
@@ -49,7 +49,7 @@ class Nat:
 
 
 def main():
-    nat = Nat(sys.argv[1], *(int(word) for word in sys.argv[2:5]))
+    nat = Nat(sys.argv[1], int(sys.argv[2]), (sys.argv[3], int(sys.argv[4])), int(sys.argv[5]))
 
     def end(*_):
         print(nat.ports(), flush=True)
