@@ -14,7 +14,7 @@ h3::settings settings_for(const quic::endpoint::endpoint_settings& endpoint) noe
 service::settings service_settings_for(const quic::endpoint::endpoint_settings& endpoint) noexcept {
   service::settings s;
   s.streamed = endpoint.streams;
-  s.json_bodies = endpoint.streams;
+  s.json_bodies = s.discarded = endpoint.streams;
   return s;
 }
 

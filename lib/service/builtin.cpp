@@ -38,16 +38,17 @@ base::result<buf::content> make_pattern(buf::large_block_pool& blocks) {
 
 std::size_t memory_bytes(const settings& s) noexcept {
   constexpr std::size_t a_slot = 192;  // an object and its place in the pool
-  return (std::size_t{s.streamed} + s.json_bodies) * a_slot + 65'536;
+  return (std::size_t{s.streamed} + s.json_bodies + s.discarded) * a_slot + 65'536;
 }
 
 builtin::builtin(const settings& s, const buf::content& pattern, stats_source* stats, mem::object_pool<place> places,
-                 mem::object_pool<document> documents)
+                 mem::object_pool<document> documents, mem::object_pool<tally> tallies)
     : settings_(s),
       pattern_(pattern),
       stats_(stats),
       places_(std::move(places)),
       documents_(std::move(documents)),
+      tallies_(std::move(tallies)),
       gathered_(s.json_bytes),
       scratch_(json::reader::scratch_size({.max_bytes = s.json_bytes})) {}
 
@@ -57,14 +58,17 @@ base::result<std::unique_ptr<builtin>> builtin::make(const settings& s, const bu
   if (!places) return places.error();
   auto documents = mem::object_pool<document>::make("service_json", s.json_bodies);
   if (!documents) return documents.error();
-  return std::unique_ptr<builtin>(
-      new builtin(s, pattern, stats, std::move(places.value()), std::move(documents.value())));
+  auto tallies = mem::object_pool<tally>::make("service_discard", s.discarded);
+  if (!tallies) return tallies.error();
+  return std::unique_ptr<builtin>(new builtin(s, pattern, stats, std::move(places.value()),
+                                              std::move(documents.value()), std::move(tallies.value())));
 }
 
 std::vector<route> builtin::routes() {
   using http::wire::method;
   std::vector<route> all = {{method::get, "/bytes/{size}", &bytes_},
                             {method::post, "/echo", &echo_},
+                            {method::post, "/discard", &discard_},
                             {method::get, "/json", &json_},
                             {method::post, "/json", &json_}};
   if (stats_ != nullptr) {
@@ -141,6 +145,44 @@ void builtin::echo_handler::on_request(exchange& x) noexcept {
 void builtin::echo_handler::on_body(exchange& x) noexcept {
   while (!x.front().empty())
     if (x.write(buf::chain(x.take())) != buf::flow::open) return;
+}
+
+// --- /discard ---
+
+void builtin::discard_handler::on_request(exchange& x) noexcept {
+  of.count_.discards.add(1);
+  x.user = of.tallies_.get();
+  if (x.user != nullptr) return;
+  of.count_.no_memory.add(1);
+  of.answer(x, status_code::service_unavailable);
+}
+
+void builtin::discard_handler::on_body(exchange& x) noexcept {
+  auto* const t = static_cast<tally*>(x.user);
+  if (t == nullptr) return;
+  while (!x.front().empty()) {
+    const base::byte_view bytes = x.front();
+    for (const std::uint8_t byte : bytes) t->sum += byte;
+    t->bytes += bytes.size();
+    x.consume(bytes.size());
+  }
+}
+
+void builtin::discard_handler::on_body_end(exchange& x, std::span<const http::field>) noexcept {
+  const auto* const t = static_cast<const tally*>(x.user);
+  if (t == nullptr) return;
+  http::chain_sink out(x.blocks());
+  json::writer w(out);
+  w.begin_object();
+  w.member("bytes", t->bytes);
+  w.member("sum", t->sum);
+  w.end_object();
+  static_cast<void>(w.end_document());
+  of.answer_json(x, status_code::ok, out.take());
+}
+
+void builtin::discard_handler::on_end(exchange& x, http::exchange_end) noexcept {
+  if (auto* const t = static_cast<tally*>(std::exchange(x.user, nullptr))) of.tallies_.give(t);
 }
 
 // --- /json ---

@@ -1,7 +1,9 @@
 // service/builtin.hpp - the endpoints that every appliance has, over HTTP/3 and HTTP/1.1 alike.
 //
 //   GET  /bytes/N   N bytes of base::pattern_block(), read from where they lie
-//   POST /echo      the body, as it comes, to whoever sent it
+//   POST /echo      the body, as it comes, to whoever sent it; a caller that reads nothing while it sends comes to a
+//                   stand when its own window is full
+//   POST /discard   reads the body, and answers how many bytes it had and their sum
 //   GET  /json      a small document, written into the block that is sent
 //   POST /json      what a document consists of: judged where it lies, counted, and answered as JSON; 400 with a reason
 //   GET  /stats     figures of the appliance, as its stats_source tells them
@@ -43,7 +45,7 @@ struct route {
 };
 
 struct counters {
-  stats::counter bytes, echoes, json, stats, pages, refused, no_memory;
+  stats::counter bytes, echoes, discards, json, stats, pages, refused, no_memory;
 };
 
 // The content that /bytes/N repeats: one block, made on the control thread, shared by all lcores.
@@ -53,6 +55,10 @@ class builtin {
   struct place {  // of an answer that is longer than a block
     const buf::content* from = nullptr;
     std::uint64_t at = 0, end = 0;
+  };
+  struct tally {  // of a body that is thrown away
+    std::uint64_t bytes = 0;
+    std::uint32_t sum = 0;
   };
   struct document {  // a body that is being read
     buf::chain text;
@@ -74,6 +80,15 @@ class builtin {
     void on_body(http::exchange& x) noexcept override;
     void on_writable(http::exchange& x) noexcept override { on_body(x); }
     void on_body_end(http::exchange& x, std::span<const http::field>) noexcept override { x.finish({}); }
+  };
+  class discard_handler final : public http::exchange_handler {
+   public:
+    builtin& of;
+    explicit discard_handler(builtin& b) noexcept : of(b) {}
+    void on_request(http::exchange& x) noexcept override;
+    void on_body(http::exchange& x) noexcept override;
+    void on_body_end(http::exchange& x, std::span<const http::field>) noexcept override;
+    void on_end(http::exchange& x, http::exchange_end) noexcept override;
   };
   class json_handler final : public http::exchange_handler {
    public:
@@ -102,18 +117,20 @@ class builtin {
   stats_source* stats_;
   mem::object_pool<place> places_;
   mem::object_pool<document> documents_;
+  mem::object_pool<tally> tallies_;
   std::vector<std::uint8_t> gathered_;  // of a document in several pieces: one at a time
   std::vector<std::byte> scratch_;      // the reader's
   std::uint64_t json_answers_ = 0;
   counters count_;
   bytes_handler bytes_{*this};
   echo_handler echo_{*this};
+  discard_handler discard_{*this};
   json_handler json_{*this};
   stats_handler stats_answer_{*this};
   page_handler page_{*this};
 
   builtin(const settings& s, const buf::content& pattern, stats_source* stats, mem::object_pool<place> places,
-          mem::object_pool<document> documents);
+          mem::object_pool<document> documents, mem::object_pool<tally> tallies);
   void answer(http::exchange& x, http::wire::status_code status) noexcept;
   void answer_json(http::exchange& x, http::wire::status_code status, buf::chain&& text) noexcept;
 
@@ -127,7 +144,7 @@ class builtin {
   [[nodiscard]] std::vector<route> routes();
   [[nodiscard]] const counters& count() const noexcept { return count_; }
   // Every pool has back what it lent.
-  [[nodiscard]] bool is_whole() noexcept { return places_.is_whole() && documents_.is_whole(); }
+  [[nodiscard]] bool is_whole() noexcept { return places_.is_whole() && documents_.is_whole() && tallies_.is_whole(); }
 };
 
 // EAL memory of one, a little above the truth.

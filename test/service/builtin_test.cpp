@@ -43,7 +43,7 @@ struct service_builtin : testing::Test {
   std::unique_ptr<service::builtin> of;
 
   void SetUp() override {
-    limits.streamed = limits.json_bodies = 4;
+    limits.streamed = limits.json_bodies = limits.discarded = 4;
     of = std::move(service::builtin::make(limits, pattern, &figures).value());
   }
   void TearDown() override { EXPECT_TRUE(of->is_whole()); }
@@ -146,6 +146,24 @@ TEST_F(service_builtin, an_echo_gives_back_what_comes_and_keeps_nothing) {
   x.send_end();
   EXPECT_TRUE(x.is_finished);
   EXPECT_EQ(x.text(), "one two three four");
+}
+
+TEST_F(service_builtin, what_is_discarded_is_counted) {
+  scripted_carrier x(*pool);
+  ask(x, "POST", "/discard", {}, true);
+  x.send("abc");
+  x.send("d");
+  EXPECT_EQ(pool->in_use(), 0u);
+  EXPECT_EQ(x.status, 0);
+  x.send_end();
+  EXPECT_EQ(x.status, 200);
+  EXPECT_EQ(x.text(), R"({"bytes":4,"sum":394})");
+  std::deque<scripted_carrier> open;
+  for (unsigned i = 1; i < limits.discarded; ++i) ask(open.emplace_back(*pool), "POST", "/discard", {}, true);
+  scripted_carrier late(*pool);
+  ask(late, "POST", "/discard", {}, true);
+  EXPECT_EQ(late.status, 503);
+  EXPECT_TRUE(late.refused_body);
 }
 
 TEST_F(service_builtin, json_is_written_into_blocks) {

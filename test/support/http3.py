@@ -137,6 +137,8 @@ def _post(pair):
             sent = os.urandom(size)
             if size and pair.get('/echo', post=sent) != sent:
                 raise Failed(f'{size} bytes came back changed')
+        if json.loads(pair.get('/discard', post=bytes([1, 2, 3]) * 100_000)) != {'bytes': 300_000, 'sum': 600_000}:
+            raise Failed('what was discarded was not counted')
         if json.loads(pair.get('/json', post=b'{"a":[1,2,3]}')).get('numbers') != 3:
             raise Failed('a document was not counted')
         if 'error' not in json.loads(pair.get('/json', post=b'{"a":')):
