@@ -46,7 +46,8 @@ class exchange_handler {
   virtual void on_request(exchange&) noexcept = 0;
   // There is something in front() that was not there before.
   virtual void on_body(exchange&) noexcept {}
-  // All of the body was taken by the handler, and no more comes. `trailers` live until it returns.
+  // All of the body was taken by the handler, and no more comes; also where there was none. `trailers` live until it
+  // returns.
   virtual void on_body_end(exchange&, std::span<const field>) noexcept {}
   // A write() that said `paused` may go on.
   virtual void on_writable(exchange&) noexcept {}

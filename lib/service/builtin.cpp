@@ -138,7 +138,6 @@ void builtin::echo_handler::on_request(exchange& x) noexcept {
   const http::field fields[] = {{"content-type", type}};
   const auto size = x.request().has_body ? x.request().content_length : std::optional<std::uint64_t>(0);
   static_cast<void>(x.begin({status_code::ok, fields}, size));
-  if (!x.request().has_body) x.finish({});
 }
 
 // Nothing is taken while the answer is paused: the sender then has no credit, and this end keeps nothing.
@@ -213,7 +212,6 @@ void builtin::json_handler::on_request(exchange& x) noexcept {
     return of.answer(x, status_code::service_unavailable);
   }
   x.user = d;
-  if (!x.request().has_body) on_body_end(x, {});
 }
 
 void builtin::json_handler::on_body(exchange& x) noexcept {

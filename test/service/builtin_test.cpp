@@ -203,6 +203,17 @@ TEST_F(service_builtin, bad_json_is_answered_with_why_and_where) {
   EXPECT_EQ(of->count().refused.get(), 3u);
 }
 
+TEST_F(service_builtin, a_post_without_a_body_is_answered_once) {
+  scripted_carrier x(*pool);
+  ask(x, "POST", "/json");
+  EXPECT_EQ(x.status, 400);
+  EXPECT_EQ(of->count().refused.get(), 1u);
+  scripted_carrier echo(*pool);
+  ask(echo, "POST", "/echo");
+  EXPECT_EQ(echo.status, 200);
+  EXPECT_TRUE(echo.is_finished);
+}
+
 TEST_F(service_builtin, documents_beyond_the_limit_are_refused_at_once) {
   scripted_carrier told(*pool);
   ask(told, "POST", "/json", {{"content-length", "65537"}}, true);

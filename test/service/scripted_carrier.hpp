@@ -50,6 +50,7 @@ class scripted_carrier final : public http::exchange {
       request_.content_length = length;
     handler = &root;
     root.on_request(*this);
+    if (!has_body) send_end();  // the end is told also where there is no body
   }
   // One piece of the body, as a packet of its own, which the handler is not told of.
   void queue(std::string_view piece) {
