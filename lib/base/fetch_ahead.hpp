@@ -20,5 +20,9 @@ inline void fetch_ahead(const void* from, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < before + bytes; i += cache_line_bytes) __builtin_prefetch(at - before + i);
   asm volatile("");
 }
+// From one member to another that stands behind it, which is not asked for.
+inline void fetch_ahead(const void* from, const void* to) noexcept {
+  fetch_ahead(from, static_cast<std::size_t>(static_cast<const char*>(to) - static_cast<const char*>(from)));
+}
 
 }  // namespace millrace::base

@@ -112,7 +112,7 @@ class connection {
   void on_stateless_reset(std::uint64_t now_ns) noexcept;
   [[nodiscard]] bool is_stateless_reset(base::byte_view datagram) const noexcept;
   void tell(std::uint64_t now_ns) noexcept;  // events since the last call, to the application
-  void fetch_ahead(std::size_t bytes) const noexcept { keys_.fetch_ahead(bytes), recovery_.fetch_ahead(); }  // parts
+  void fetch_ahead() const noexcept, fetch_parts_ahead(std::size_t packet_bytes) const noexcept;  // into the cache
   // One datagram into `room`; its size, 0: nothing to say now.
   [[nodiscard]] std::size_t build(base::byte_span room, std::uint64_t now_ns, datagram_out& out) noexcept;
   [[nodiscard]] std::uint64_t deadline_ns(std::uint64_t now_ns) const noexcept;

@@ -96,6 +96,7 @@ class one_rtt_keys {
   }
   [[nodiscard]] traffic_keys* if_awake() noexcept { return block_; }
   void release(key_store& store) noexcept;
+  [[nodiscard]] const void* resting_part() const noexcept { return &resting_; }  // not looked at while awake
   // Into the cache, if awake: the keys of the phase that is read, and those that are sent with.
   void fetch_ahead(std::size_t packet_bytes) const noexcept {
     if (block_ != nullptr) block_->fetch_ahead(packet_bytes);

@@ -51,12 +51,15 @@ class quic_endpoint::lookahead {
     step(slots_, i + slots_ahead, [&](base::byte_view id, auto&) noexcept { parts_.cids.fetch_slot_ahead(id); });
     step(entries_, i + entries_ahead, [&](base::byte_view id, auto&) noexcept { parts_.cids.fetch_entry_ahead(id); });
     step(connections_, i + connections_ahead, [&](base::byte_view id, auto&) noexcept {
-      if (const void* h = parts_.cids.find_ours(id)) base::fetch_ahead(h, sizeof(held));
+      const auto* h = static_cast<const held*>(parts_.cids.find_ours(id));
+      if (h == nullptr) return;
+      h->connection.fetch_ahead();
+      base::fetch_ahead(&h->timer, &h->older);
     });
     step(others_, i + parts_ahead, [&](base::byte_view id, const datagram_in& d) noexcept {
       const auto* h = static_cast<const held*>(parts_.cids.find_ours(id));
       if (h == nullptr) return;
-      h->connection.fetch_ahead(d.bytes.size());
+      h->connection.fetch_parts_ahead(d.bytes.size());
       parts_.timers.fetch_ahead(h->timer);
     });
   }

@@ -24,6 +24,7 @@
 
 #include <optional>
 
+#include "base/fetch_ahead.hpp"
 #include "quic/path/connection_id.hpp"
 #include "quic/recovery/types.hpp"
 
@@ -152,6 +153,11 @@ class migration {
   [[nodiscard]] std::optional<path_slot> find(const path_address& address) const noexcept;
   [[nodiscard]] std::span<const path_info> paths() const noexcept { return paths_; }
   [[nodiscard]] const migration_counters& counters() const noexcept { return counters_; }
+  // What a packet of a connection with one path looks at, into the cache.
+  void fetch_ahead() const noexcept {
+    base::fetch_ahead(paths_.data(), sizeof(path_info));
+    base::fetch_ahead(&newest_, &any_ + 1);
+  }
 
  private:
   [[nodiscard]] bool take_change(std::uint64_t now_ns) noexcept;
