@@ -211,8 +211,8 @@ struct readings {  // of the last period
 void print_period(load_run& run, double now, readings& last) {
   std::string text;
   if (run.is_fetch()) {
-    const hq_end reading = run.quic->bodies();
-    text = hq_period_text(now, now - last.at_s, last.bodies, reading.did);
+    const fetch_end reading = run.quic->bodies();
+    text = fetch_period_text(now, now - last.at_s, last.bodies, reading.did);
     last.bodies = reading.did;
   } else {
     const load_end reading = run.messages();
@@ -277,7 +277,7 @@ fwd_end finish(load_run& run, double seconds) {
 // What the generators did, of one kind or the other.
 struct load_ends {
   load_end messages;
-  hq_end bodies;
+  fetch_end bodies;
 
   [[nodiscard]] std::uint64_t handshake_heap() const {
     return bodies.quic.handshake_heap + (messages.quic ? messages.quic->handshake_heap : 0);
@@ -291,13 +291,13 @@ std::string failure_of(const load_run& run, const fwd_end& packets, load_ends& d
     end->unroutable = unroutable;
     end->unreachable = packets.total.dropped(stats::drop_reason::neighbour_unreachable);
   }
-  return run.is_fetch() ? hq_failure(did.bodies, true) : load_failure(did.messages, unroutable);
+  return run.is_fetch() ? fetch_failure(did.bodies, true) : load_failure(did.messages, unroutable);
 }
 
 int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepages) {
   const std::string title =
       "load on " + to_text(run.options.asked.target) + " over " + run.plan.ports.front().facts.name + "\n";
-  std::fputs((title + (run.is_fetch() ? hq_text(did.bodies) : load_text(did.messages))).c_str(), run.people);
+  std::fputs((title + (run.is_fetch() ? fetch_text(did.bodies) : load_text(did.messages))).c_str(), run.people);
   std::fputs(summary_text("packets", packets).c_str(), run.people);
   if (run.json) {
     run_result result;
@@ -313,7 +313,7 @@ int conclude(load_run& run, const fwd_end& packets, load_ends& did, bool hugepag
     result.workload.add("mtu", run.options.host.mtu);
     fill_result(packets, result);
     if (run.is_fetch())
-      fill_hq_result(did.bodies, result);
+      fill_fetch_result(did.bodies, result);
     else
       fill_load_result(did.messages, result);
     if (result.heap_calls) result.heap_calls->handshake = did.handshake_heap();

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/hq_report.hpp"
+#include "app/fetch_report.hpp"
 #include "app/load_quic_options.hpp"
 #include "app/load_report.hpp"
 #include "app/load_target.hpp"
@@ -52,7 +52,7 @@ class quic_clients {
   bool write_key_log() noexcept;
 
   [[nodiscard]] bool is_done() const noexcept;
-  [[nodiscard]] hq_end bodies() const { return app::gather(options_.asked, bodies_); }
+  [[nodiscard]] fetch_end bodies() const { return app::gather(options_.asked, bodies_); }
   [[nodiscard]] load_end messages() const { return app::gather(options_.messages.load, messages_); }
   // How the server's identity is checked, for people.
   [[nodiscard]] std::string_view trust_text() const noexcept;

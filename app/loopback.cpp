@@ -23,7 +23,7 @@ base::result<env::eal> start(const invocation& call, const loopback_options& opt
   if (std::ranges::none_of(call.eal_args, names_devices)) wish.role_args = {"--no-pci"};
   const unsigned workers = expected_lcores(call);
   wish.memory_bytes = expected_bytes(
-      options.workload == loopback_workload::io ? io_wish(options, workers) : srmp_wish(options, workers), workers);
+      options.workload == loopback_workload::io ? io_wish(options, workers) : ends_wish(options, workers), workers);
   if (options.workload != loopback_workload::io)
     wish.memory_bytes += expected_endpoint_bytes(options, std::max(1u, workers));
   return start_eal(call, wish);
@@ -44,7 +44,7 @@ int run_loopback(const invocation& call) {
   loopback_options options;
   if (const auto status = parse_loopback_options(call, options)) return *status;
   if (options.workload != loopback_workload::io)
-    if (auto sound = check_srmp(options); !sound) return report(sound.error());
+    if (auto sound = check_ends(options); !sound) return report(sound.error());
   auto json = output_file::open("loopback: --json", options.common.json);
   if (!json) return report(json.error());
   install_stop_signals();
@@ -52,7 +52,7 @@ int run_loopback(const invocation& call) {
   if (!eal) return report(eal.error());
   loopback_call run{.options = options, .eal = eal.value(), .json = std::move(json.value())};
   if (run.json.is_stdout()) run.people = stderr;
-  return options.workload == loopback_workload::io ? run_loopback_io(run) : run_loopback_srmp(run);
+  return options.workload == loopback_workload::io ? run_loopback_io(run) : run_loopback_ends(run);
 }
 
 }  // namespace millrace::app

@@ -25,10 +25,10 @@ struct loopback_call {
 
 // What the rings need with `workers` lcores besides the main one.
 [[nodiscard]] ring_pair_wish io_wish(const loopback_options& options, unsigned workers);
-[[nodiscard]] ring_pair_wish srmp_wish(const loopback_options& options, unsigned workers);
+[[nodiscard]] ring_pair_wish ends_wish(const loopback_options& options, unsigned workers);
 
 [[nodiscard]] int run_loopback_io(loopback_call& call);
-[[nodiscard]] int run_loopback_srmp(loopback_call& call);
+[[nodiscard]] int run_loopback_ends(loopback_call& call);
 
 // Into the result: what all workloads have of parameters.
 void add_loopback_workload(const loopback_options& options, workload_parameters& out);

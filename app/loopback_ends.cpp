@@ -231,7 +231,7 @@ std::uint64_t most_in_flight(const loopback_options& options) noexcept {
   return asked * (options.size / (options.mtu - ipv4_udp_headers) + 1);
 }
 
-outcome check_srmp(const loopback_options& options) {
+outcome check_ends(const loopback_options& options) {
   if (options.is_fetch()) return base::done{};
   if (options.is_srmp_quic()) {
     if (auto sound = check(quic_echo_settings(options)); !sound)

@@ -1,4 +1,4 @@
-// app/loopback_ends.hpp - both halves of an SRMP run: an appliance on the first of two joined ports, clients on the
+// app/loopback_ends.hpp - both halves of a run of SRMP or of bodies: an appliance on the first of two joined ports, clients on the
 // second, wires between them.
 //
 // Shape    make(); start(); step() until is_done(); finish(); then the figures. With worker lcores each of them runs a
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "app/appliance.hpp"
-#include "app/hq_report.hpp"
+#include "app/fetch_report.hpp"
 #include "app/load_report.hpp"
 #include "app/loopback_options.hpp"
 #include "app/ring_pair.hpp"
@@ -43,7 +43,7 @@ class loopback_ends {
     return quic_echoes_.empty() ? gather(asked_echoes_, echoes_) : gather(asked_quic_echoes_.load, quic_echoes_);
   }
   [[nodiscard]] stream_end streams() const { return gather(asked_streams_, streams_); }
-  [[nodiscard]] hq_end bodies() const { return gather(asked_bodies_, bodies_); }
+  [[nodiscard]] fetch_end bodies() const { return gather(asked_bodies_, bodies_); }
 
   // After finish(). An lcore's figures, the server's apart.
   struct half {
@@ -82,8 +82,8 @@ class loopback_ends {
   std::uint64_t cpu_ns_ = 0;  // of the calling lcore at start()
 };
 
-// What cannot work of an SRMP workload, as far as that is known before EAL runs.
-[[nodiscard]] base::outcome check_srmp(const loopback_options& options);
+// What cannot work of a workload, as far as that is known before EAL runs.
+[[nodiscard]] base::outcome check_ends(const loopback_options& options);
 // Packets that can be between the halves at once: what windows let.
 [[nodiscard]] std::uint64_t most_in_flight(const loopback_options& options) noexcept;
 // Packets that streams of QUIC may hold, of each half.

@@ -1,7 +1,7 @@
 // app/quic_report.hpp - what every client over QUIC says of its connections, whatever they carry.
 //
 // Units    connections; texts are for people, kinds are keys of the result ("quic_auth_failed").
-// Threads  control thread. Tests  test/app/hq_report_test.cpp, test/app/load_report_test.cpp
+// Threads  control thread. Tests  test/app/fetch_report_test.cpp, test/app/load_report_test.cpp
 #pragma once
 
 #include <optional>

@@ -84,6 +84,19 @@ void builtin::answer(exchange& x, status_code status) noexcept {
   static_cast<void>(x.respond({status, {}}, {}));
 }
 
+void builtin::answer_too_large(exchange& x) noexcept {
+  count_.refused.add(1);
+  x.refuse_body();
+  http::chain_sink out(x.blocks());
+  json::writer w(out);
+  w.begin_object();
+  w.member("error", "too_large");
+  w.member("most_bytes", settings_.json_bytes);
+  w.end_object();
+  static_cast<void>(w.end_document());
+  answer_json(x, status_code::content_too_large, out.take());
+}
+
 void builtin::answer_json(exchange& x, status_code status, buf::chain&& text) noexcept {
   if (text.empty()) {
     count_.no_memory.add(1);
@@ -97,21 +110,21 @@ void builtin::answer_json(exchange& x, status_code status, buf::chain&& text) no
 
 void builtin::bytes_handler::on_request(exchange& x) noexcept {
   std::uint64_t size = 0;
-  if (!http::wire::parse_decimal(x.route->parameter("size"), size) || size > of.settings_.most_bytes)
-    return of.answer(x, status_code::not_found);
-  of.count_.bytes.add(1);
+  if (!http::wire::parse_decimal(x.route->parameter("size"), size) || size > of_.settings_.most_bytes)
+    return of_.answer(x, status_code::not_found);
+  of_.count_.bytes.add(1);
   const http::field type[] = {{"content-type", bytes_type}};
   const http::response_head head{status_code::ok, type};
-  if (size <= of.pattern_.size()) {
-    static_cast<void>(x.respond(head, http::content_range{&of.pattern_, 0, size}));
+  if (size <= of_.pattern_.size()) {
+    static_cast<void>(x.respond(head, http::content_range{&of_.pattern_, 0, size}));
     return;
   }
-  place* const p = of.places_.get();
+  place* const p = of_.places_.get();
   if (p == nullptr) {
-    of.count_.no_memory.add(1);
-    return of.answer(x, status_code::service_unavailable);
+    of_.count_.no_memory.add(1);
+    return of_.answer(x, status_code::service_unavailable);
   }
-  *p = {&of.pattern_, 0, size};
+  *p = {&of_.pattern_, 0, size};
   x.user = p;
   const auto pull = [](void* context, std::uint32_t most, buf::packet& out) noexcept {
     place& at = *static_cast<place*>(context);
@@ -127,13 +140,13 @@ void builtin::bytes_handler::on_request(exchange& x) noexcept {
 }
 
 void builtin::bytes_handler::on_end(exchange& x, http::exchange_end) noexcept {
-  if (auto* const p = static_cast<place*>(std::exchange(x.user, nullptr))) of.places_.give(p);
+  if (auto* const p = static_cast<place*>(std::exchange(x.user, nullptr))) of_.places_.give(p);
 }
 
 // --- /echo ---
 
 void builtin::echo_handler::on_request(exchange& x) noexcept {
-  of.count_.echoes.add(1);
+  of_.count_.echoes.add(1);
   const std::string_view type = http::find(x.request().fields, "content-type").value_or(bytes_type);
   const http::field fields[] = {{"content-type", type}};
   const auto size = x.request().has_body ? x.request().content_length : std::optional<std::uint64_t>(0);
@@ -149,11 +162,11 @@ void builtin::echo_handler::on_body(exchange& x) noexcept {
 // --- /discard ---
 
 void builtin::discard_handler::on_request(exchange& x) noexcept {
-  of.count_.discards.add(1);
-  x.user = of.tallies_.get();
+  of_.count_.discards.add(1);
+  x.user = of_.tallies_.get();
   if (x.user != nullptr) return;
-  of.count_.no_memory.add(1);
-  of.answer(x, status_code::service_unavailable);
+  of_.count_.no_memory.add(1);
+  of_.answer(x, status_code::service_unavailable);
 }
 
 void builtin::discard_handler::on_body(exchange& x) noexcept {
@@ -177,23 +190,23 @@ void builtin::discard_handler::on_body_end(exchange& x, std::span<const http::fi
   w.member("sum", t->sum);
   w.end_object();
   static_cast<void>(w.end_document());
-  of.answer_json(x, status_code::ok, out.take());
+  of_.answer_json(x, status_code::ok, out.take());
 }
 
 void builtin::discard_handler::on_end(exchange& x, http::exchange_end) noexcept {
-  if (auto* const t = static_cast<tally*>(std::exchange(x.user, nullptr))) of.tallies_.give(t);
+  if (auto* const t = static_cast<tally*>(std::exchange(x.user, nullptr))) of_.tallies_.give(t);
 }
 
 // --- /json ---
 
 void builtin::json_handler::on_request(exchange& x) noexcept {
-  of.count_.json.add(1);
+  of_.count_.json.add(1);
   if (x.request().method != http::wire::method::post) {
     http::chain_sink out(x.blocks());
     json::writer w(out);
     w.begin_object();
     w.member("message", "Hello, World!");
-    w.member("id", ++of.json_answers_);
+    w.member("id", ++of_.json_answers_);
     w.member("ok", true);
     w.key("tags");
     w.begin_array();
@@ -202,14 +215,13 @@ void builtin::json_handler::on_request(exchange& x) noexcept {
     w.end_array();
     w.end_object();
     static_cast<void>(w.end_document());
-    return of.answer_json(x, status_code::ok, out.take());
+    return of_.answer_json(x, status_code::ok, out.take());
   }
-  if (x.request().content_length.value_or(0) > of.settings_.json_bytes)
-    return of.answer(x, status_code::content_too_large);
-  document* const d = of.documents_.get();
+  if (x.request().content_length.value_or(0) > of_.settings_.json_bytes) return of_.answer_too_large(x);
+  document* const d = of_.documents_.get();
   if (d == nullptr) {
-    of.count_.no_memory.add(1);
-    return of.answer(x, status_code::service_unavailable);
+    of_.count_.no_memory.add(1);
+    return of_.answer(x, status_code::service_unavailable);
   }
   x.user = d;
 }
@@ -218,15 +230,15 @@ void builtin::json_handler::on_body(exchange& x) noexcept {
   auto* const d = static_cast<document*>(x.user);
   if (d == nullptr || d->is_refused) return;
   while (!x.front().empty()) {
-    if (d->text.size() + x.front().size() > of.settings_.json_bytes) {
+    if (d->text.size() + x.front().size() > of_.settings_.json_bytes) {
       d->is_refused = true;
       d->text.clear();
-      return of.answer(x, status_code::content_too_large);
+      return of_.answer_too_large(x);
     }
     if (!d->text.append(buf::chain(x.take()), x.blocks())) {
       d->is_refused = true;
-      of.count_.no_memory.add(1);
-      return of.answer(x, status_code::service_unavailable);
+      of_.count_.no_memory.add(1);
+      return of_.answer(x, status_code::service_unavailable);
     }
   }
 }
@@ -237,11 +249,11 @@ void builtin::json_handler::on_body_end(exchange& x, std::span<const http::field
   base::byte_view text = d->text.front();
   if (d->text.segments() > 1) {
     // A reader wants one run of bytes: the one copy of a body that came in several packets.
-    const std::size_t at = d->text.copy_out(0, of.gathered_);
-    text = base::byte_view(of.gathered_).first(at);
+    const std::size_t at = d->text.copy_out(0, of_.gathered_);
+    text = base::byte_view(of_.gathered_).first(at);
   }
   census seen;
-  const json::read_result judged = json::reader({.max_bytes = of.settings_.json_bytes}, of.scratch_).read(text, seen);
+  const json::read_result judged = json::reader({.max_bytes = of_.settings_.json_bytes}, of_.scratch_).read(text, seen);
   http::chain_sink out(x.blocks());
   json::writer w(out);
   w.begin_object();
@@ -260,35 +272,35 @@ void builtin::json_handler::on_body_end(exchange& x, std::span<const http::field
   w.end_object();
   static_cast<void>(w.end_document());
   d->text.clear();
-  if (!judged) of.count_.refused.add(1);
-  of.answer_json(x, judged ? status_code::ok : status_code::bad_request, out.take());
+  if (!judged) of_.count_.refused.add(1);
+  of_.answer_json(x, judged ? status_code::ok : status_code::bad_request, out.take());
 }
 
 void builtin::json_handler::on_end(exchange& x, http::exchange_end) noexcept {
-  if (auto* const d = static_cast<document*>(std::exchange(x.user, nullptr))) of.documents_.give(d);
+  if (auto* const d = static_cast<document*>(std::exchange(x.user, nullptr))) of_.documents_.give(d);
 }
 
 // --- /stats and / ---
 
 void builtin::stats_handler::on_request(exchange& x) noexcept {
-  of.count_.stats.add(1);
+  of_.count_.stats.add(1);
   http::chain_sink out(x.blocks());
   json::writer w(out);
-  of.stats_->write(w);
-  if (w.end_document() != json::write_errc::ok) return of.answer(x, status_code::internal_server_error);
+  of_.stats_->write(w);
+  if (w.end_document() != json::write_errc::ok) return of_.answer(x, status_code::internal_server_error);
   buf::chain text = out.take();
-  if (text.empty() || text.size() > of.settings_.stats_bytes) return of.answer_json(x, status_code::ok, {});
+  if (text.empty() || text.size() > of_.settings_.stats_bytes) return of_.answer_json(x, status_code::ok, {});
   const http::field fields[] = {{"content-type", json_type}, {"cache-control", "no-store"}};
   static_cast<void>(x.respond({status_code::ok, fields}, std::move(text)));
 }
 
 // Copied into blocks: it is small, and asked for by people.
 void builtin::page_handler::on_request(exchange& x) noexcept {
-  of.count_.pages.add(1);
+  of_.count_.pages.add(1);
   http::chain_sink out(x.blocks());
   static_cast<void>(out.write(page_text));
   buf::chain text = out.take();
-  if (text.empty()) return of.answer_json(x, status_code::ok, {});
+  if (text.empty()) return of_.answer_json(x, status_code::ok, {});
   const http::field fields[] = {{"content-type", "text/html; charset=utf-8"},
                                 {"content-security-policy", page_policy},
                                 {"cache-control", "no-cache"},

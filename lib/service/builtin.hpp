@@ -65,50 +65,51 @@ class builtin {
     bool is_refused = false;
   };
 
-  class bytes_handler final : public http::exchange_handler {
+  class handler : public http::exchange_handler {
+   protected:
+    builtin& of_;
+
    public:
-    builtin& of;
-    explicit bytes_handler(builtin& b) noexcept : of(b) {}
+    explicit handler(builtin& b) noexcept : of_(b) {}
+  };
+  class bytes_handler final : public handler {
+   public:
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
     void on_end(http::exchange& x, http::exchange_end) noexcept override;
   };
-  class echo_handler final : public http::exchange_handler {
+  class echo_handler final : public handler {
    public:
-    builtin& of;
-    explicit echo_handler(builtin& b) noexcept : of(b) {}
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
     void on_body(http::exchange& x) noexcept override;
     void on_writable(http::exchange& x) noexcept override { on_body(x); }
     void on_body_end(http::exchange& x, std::span<const http::field>) noexcept override { x.finish({}); }
   };
-  class discard_handler final : public http::exchange_handler {
+  class discard_handler final : public handler {
    public:
-    builtin& of;
-    explicit discard_handler(builtin& b) noexcept : of(b) {}
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
     void on_body(http::exchange& x) noexcept override;
     void on_body_end(http::exchange& x, std::span<const http::field>) noexcept override;
     void on_end(http::exchange& x, http::exchange_end) noexcept override;
   };
-  class json_handler final : public http::exchange_handler {
+  class json_handler final : public handler {
    public:
-    builtin& of;
-    explicit json_handler(builtin& b) noexcept : of(b) {}
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
     void on_body(http::exchange& x) noexcept override;
     void on_body_end(http::exchange& x, std::span<const http::field>) noexcept override;
     void on_end(http::exchange& x, http::exchange_end) noexcept override;
   };
-  class stats_handler final : public http::exchange_handler {
+  class stats_handler final : public handler {
    public:
-    builtin& of;
-    explicit stats_handler(builtin& b) noexcept : of(b) {}
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
   };
-  class page_handler final : public http::exchange_handler {
+  class page_handler final : public handler {
    public:
-    builtin& of;
-    explicit page_handler(builtin& b) noexcept : of(b) {}
+    using handler::handler;
     void on_request(http::exchange& x) noexcept override;
   };
 
@@ -132,6 +133,7 @@ class builtin {
   builtin(const settings& s, const buf::content& pattern, stats_source* stats, mem::object_pool<place> places,
           mem::object_pool<document> documents, mem::object_pool<tally> tallies);
   void answer(http::exchange& x, http::wire::status_code status) noexcept;
+  void answer_too_large(http::exchange& x) noexcept;  // of /json
   void answer_json(http::exchange& x, http::wire::status_code status, buf::chain&& text) noexcept;
 
  public:

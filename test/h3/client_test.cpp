@@ -186,6 +186,16 @@ TEST(h3_client, a_source_that_fails_resets_the_stream) {
   EXPECT_EQ(p.handler.requests[0].end, http::exchange_end::aborted);
 }
 
+TEST(h3_client, a_source_that_ends_before_its_size_resets_the_stream) {
+  both p;
+  noted& n = p.ask(get("/bytes/5000000"));
+  ASSERT_TRUE(p.run([&] { return n.body.size() > 100'000; }));
+  p.handler.requests[0].left = 1000;
+  ASSERT_TRUE(p.run([&] { return n.ended; }, 5 * second));
+  EXPECT_EQ(n.end, request_end::peer_reset);
+  EXPECT_EQ(p.handler.requests[0].end, http::exchange_end::aborted);
+}
+
 TEST(h3_client, a_source_that_had_nothing_goes_on_when_it_is_woken) {
   both p;
   noted& n = p.ask(get("/unknown/300000"));

@@ -218,6 +218,7 @@ TEST_F(service_builtin, documents_beyond_the_limit_are_refused_at_once) {
   scripted_carrier told(*pool);
   ask(told, "POST", "/json", {{"content-length", "65537"}}, true);
   EXPECT_EQ(told.status, 413);
+  EXPECT_EQ(told.text(), R"({"error":"too_large","most_bytes":65536})");
   EXPECT_TRUE(told.refused_body);
   scripted_carrier untold(*pool);
   ask(untold, "POST", "/json", {}, true);
@@ -226,6 +227,7 @@ TEST_F(service_builtin, documents_beyond_the_limit_are_refused_at_once) {
   EXPECT_EQ(untold.status, 0);
   untold.send(" ");
   EXPECT_EQ(untold.status, 413);
+  EXPECT_EQ(untold.text(), R"({"error":"too_large","most_bytes":65536})");
   EXPECT_EQ(pool->in_use(), 0u);
 }
 

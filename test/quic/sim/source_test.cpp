@@ -1,10 +1,7 @@
-// Send buffers of streams, on a network that loses: chain_source and pulled_source give every byte again until it is
-// acknowledged, and hold no more than they may.
+// Send buffers of streams, on a network that loses: chain_source gives every byte again until it is
+// acknowledged, and holds no more than it may.
 #include "quic/conn/chain_source.hpp"
 
-#include <optional>
-
-#include "quic/conn/pulled_source.hpp"
 #include "quic/sim/pair.hpp"
 
 namespace millrace::test {
@@ -13,7 +10,6 @@ namespace {
 using quic::conn::chain_source;
 using quic::conn::connection;
 using quic::conn::live_stream;
-using quic::conn::pulled_source;
 
 base::byte_view pattern_bytes(std::vector<std::uint8_t>& room, std::uint64_t from, std::size_t size) {
   room.resize(size);
@@ -194,94 +190,6 @@ TEST(chain_source, a_thousand_stalled_readers_keep_memory_flat) {
   EXPECT_LE(held, 1000u * ((16u << 10) / 2048 + 2));
   p.net.wait(20 * second);
   EXPECT_LE(p.pool.in_use(), held + 1000) << "nothing grows while nobody reads";
-}
-
-// A body of so many bytes, given in blocks of two packets as those of 64 KiB are.
-struct body_source {
-  plain_pool pool{16, 32'768};
-  std::uint64_t at = 0, size = 0;
-  std::uint64_t fails_at = UINT64_MAX;
-  std::size_t most_held = 0;
-
-  static buf::pull_status pull(void* self, std::uint32_t most, buf::packet& out) noexcept {
-    auto& b = *static_cast<body_source*>(self);
-    if (b.at >= b.fails_at) return buf::pull_status::failed;
-    if (b.at == b.size) return buf::pull_status::end;
-    std::vector<std::uint8_t> room;
-    buf::packet whole;
-    for (std::uint64_t left = std::min<std::uint64_t>(most, b.size - b.at); left != 0;) {
-      const std::size_t n = std::min<std::uint64_t>(left, 32'768);
-      buf::packet part{b.pool.alloc()};
-      if (!part.append_copy(pattern_bytes(room, b.at, n))) return buf::pull_status::no_memory;
-      b.at += n;
-      left -= n;
-      if (!whole)
-        whole = std::move(part);
-      else
-        EXPECT_TRUE(whole.append_chain(part));
-    }
-    b.most_held = std::max(b.most_held, b.pool.in_use());
-    out = std::move(whole);
-    return buf::pull_status::block;
-  }
-};
-
-struct pulling : public quic::conn::application {
-  body_source body;
-  std::uint64_t promised = buf::stream_sender_config::to_the_end;
-  std::optional<pulled_source> from;
-
-  void on_readable(connection& c, live_stream& s) noexcept override {
-    while (!s.recv.front().empty()) c.consume(s, s.recv.front().size());
-    if (!s.recv.is_at_end() || from) return;
-    from.emplace(buf::pull_source{&body, body_source::pull}, buf::stream_sender_config{.length = promised}, 42);
-    s.source = &from->buffer();
-    static_cast<void>(from->pump(c, s));
-  }
-  void on_writable(connection& c, live_stream& s) noexcept override {
-    if (from) static_cast<void>(from->pump(c, s));
-  }
-  void on_stream_closed(connection&, live_stream&) noexcept override { from.reset(); }
-};
-
-struct pulling_pair : sim_pair {
-  pulling app;
-  pulling_pair() {
-    EXPECT_TRUE(net.server->endpoint->add_application("pulling", app));
-    tls::server_settings s;
-    s.credentials = tls::server_credentials::make({&sim_pem(), 1}).value();
-    s.protocols = {{"pulling", "1"}};
-    s.ticket_secret = std::string(32, 's');
-    net.server->endpoint->serve(tls::server_context::make(std::move(s)).value());
-    tls::client_settings c;
-    c.trust = tls::client_trust::anybody().value();
-    c.protocols = {"pulling"};
-    client_tls = tls::client_context::make(std::move(c)).value();
-  }
-  ~pulling_pair() {
-    net.server->endpoint->close_all(0, net.now_ns);
-    net.wait(2 * second);
-    EXPECT_EQ(app.body.pool.in_use(), 0u);
-  }
-};
-
-TEST(pulled_source, sends_a_long_body_with_loss_from_few_blocks) {
-  pulling_pair p;
-  p.net.down.loss = 0.01;
-  p.app.body.size = 5'000'001;
-  EXPECT_TRUE(p.fetch({5'000'001}, 300 * second));
-  EXPECT_LE(p.app.body.most_held, 10u) << "four blocks and one, whatever the length";
-}
-
-TEST(pulled_source, resets_the_stream_when_the_source_breaks_its_word) {
-  for (const bool fails : {false, true}) {
-    pulling_pair p;
-    p.app.body.size = 300'000;
-    if (fails) p.app.body.fails_at = 200'000;
-    p.app.promised = 400'000;
-    EXPECT_FALSE(p.fetch({400'000}, 10 * second));
-    EXPECT_TRUE(p.client_app.streams.begin()->second->reset);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `loopback --workload srmp-echo` and `srmp-stream`: from the rings to the report.
+// `loopback` of every workload but `io`: from the rings to the report.
 //
 // Order of the end: the clients are done, the server stops, the clients finish, rings are drained, loops go, ports go,
 // the pool is counted.
@@ -39,31 +39,31 @@ std::uint16_t queues_of(std::size_t workers) noexcept {
 }
 
 // Everything of a run, in the order it is made; it goes in the opposite order.
-struct srmp_run {
+struct ends_run {
   loopback_options options;
   std::FILE* people = stdout;
   std::unique_ptr<ring_pair> pair;
   std::unique_ptr<loopback_ends> ends;
 };
 
-struct srmp_end {
+struct run_end {
   fwd_end packets;     // of both halves
   figures server;      // of its lcores
   std::string broken;  // the promise that was, or nothing
   load_end echoes;     // of srmp-echo
   stream_end streams;  // of srmp-stream
-  hq_end bodies;       // of quic-stream, h3-get, h3-json
+  fetch_end bodies;    // of quic-stream, h3-get, h3-json
   std::uint64_t handshake_heap = 0;
   std::string wires;  // a line of text, or nothing
   double seconds = 0;
 };
 
-void print_period(const srmp_run& run, double now, double& printed, load_end& echoes, stream_end& streams,
-                  hq_end& bodies) {
+void print_period(const ends_run& run, double now, double& printed, load_end& echoes, stream_end& streams,
+                  fetch_end& bodies) {
   std::string text;
   if (is_bodies(run.options)) {
-    hq_end reading = run.ends->bodies();
-    text = hq_period_text(now, now - printed, bodies.did, reading.did);
+    fetch_end reading = run.ends->bodies();
+    text = fetch_period_text(now, now - printed, bodies.did, reading.did);
     bodies = std::move(reading);
   } else if (is_stream(run.options)) {
     stream_end reading = run.ends->streams();
@@ -80,7 +80,7 @@ void print_period(const srmp_run& run, double now, double& printed, load_end& ec
 }
 
 // Until the clients are done. A signal ends their asking.
-base::result<double> drive(srmp_run& run) {
+base::result<double> drive(ends_run& run) {
   const double period = run.options.common.stats_period_s;
   if (run.options.duration_s == 0 && run.options.requests == 0) {
     std::fputs("running until SIGINT (Ctrl-C) or SIGTERM\n", run.people);
@@ -90,7 +90,7 @@ base::result<double> drive(srmp_run& run) {
   if (auto started = run.ends->start(); !started) return started.error();
   load_end echoes;
   stream_end streams;
-  hq_end bodies;
+  fetch_end bodies;
   double printed = 0;
   double sampled = 0;
   bool told = false;
@@ -119,8 +119,8 @@ std::string between_the_ends(const figures& total) {
 }
 
 // Takes the run apart and counts what is left.
-srmp_end finish(srmp_run& run, double seconds) {
-  srmp_end end;
+run_end finish(ends_run& run, double seconds) {
+  run_end end;
   end.seconds = seconds;
   end.echoes = run.ends->echoes();
   end.streams = run.ends->streams();
@@ -157,10 +157,10 @@ srmp_end finish(srmp_run& run, double seconds) {
   return end;
 }
 
-std::string failure_of(const srmp_run& run, const srmp_end& end) {
+std::string failure_of(const ends_run& run, const run_end& end) {
   if (!end.broken.empty()) return end.broken;
   const bool good_wire = !run.options.wire.is_needed();
-  if (is_bodies(run.options)) return stop_requested() ? std::string{} : hq_failure(end.bodies);
+  if (is_bodies(run.options)) return stop_requested() ? std::string{} : fetch_failure(end.bodies);
   if (is_stream(run.options)) return stop_requested() ? std::string{} : stream_failure(end.streams, good_wire);
   if (const std::uint64_t wrong = end.echoes.did[loadgen::load_error::mismatch]; wrong != 0)
     return fmt::format("{} replies were not what was asked", wrong);
@@ -169,7 +169,7 @@ std::string failure_of(const srmp_run& run, const srmp_end& end) {
   return stop_requested() ? std::string{} : load_failure(end.echoes);
 }
 
-void add_workload(const srmp_run& run, const srmp_end& end, workload_parameters& w) {
+void add_workload(const ends_run& run, const run_end& end, workload_parameters& w) {
   const loopback_options& o = run.options;
   add_loopback_workload(o, w);
   w.add("mtu", o.mtu);
@@ -193,7 +193,7 @@ void add_workload(const srmp_run& run, const srmp_end& end, workload_parameters&
   w.add("server_lcores", run.pair->plan().ports.front().rxq);
 }
 
-void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
+void fill(const ends_run& run, const run_end& end, run_result& result) {
   result.role = "loopback";
   add_workload(run, end, result.workload);
   fill_result(end.packets, result);
@@ -204,17 +204,17 @@ void fill(const srmp_run& run, const srmp_end& end, run_result& result) {
                static_cast<double>(end.server[count::measured_pkts]);
   if (result.heap_calls) result.heap_calls->handshake = end.handshake_heap;
   if (is_bodies(run.options))
-    fill_hq_result(end.bodies, result);
+    fill_fetch_result(end.bodies, result);
   else if (is_stream(run.options))
     fill_stream_result(end.streams, result);
   else
     fill_load_result(end.echoes, result);
 }
 
-int conclude(loopback_call& call, srmp_run& run, const srmp_end& end) {
+int conclude(loopback_call& call, ends_run& run, const run_end& end) {
   const std::string title = "loopback " + std::string(to_string(run.options.workload)) +
                             (run.options.is_srmp_quic() ? " with QUIC" : "") + " over two joined ports\n" +
-                            (is_bodies(run.options)   ? hq_text(end.bodies)
+                            (is_bodies(run.options)   ? fetch_text(end.bodies)
                              : is_stream(run.options) ? stream_text(end.streams)
                                                       : load_text(end.echoes)) +
                             end.wires;
@@ -231,7 +231,7 @@ int conclude(loopback_call& call, srmp_run& run, const srmp_end& end) {
 
 }  // namespace
 
-ring_pair_wish srmp_wish(const loopback_options& options, unsigned workers) {
+ring_pair_wish ends_wish(const loopback_options& options, unsigned workers) {
   ring_pair_wish wish;
   wish.queues = queues_of(workers);
   const auto packets = static_cast<std::uint32_t>(std::min<std::uint64_t>(most_in_flight(options), most_ring_packets));
@@ -242,14 +242,14 @@ ring_pair_wish srmp_wish(const loopback_options& options, unsigned workers) {
   return wish;
 }
 
-int run_loopback_srmp(loopback_call& call) {
+int run_loopback_ends(loopback_call& call) {
   std::vector<unsigned> lcores = call.eal.worker_lcores();
   lcores.resize(std::min<std::size_t>(lcores.size(), queues_of(lcores.size())));
-  srmp_run run{.options = call.options, .people = call.people, .pair = nullptr, .ends = nullptr};
+  ends_run run{.options = call.options, .people = call.people, .pair = nullptr, .ends = nullptr};
   run.options.connections = std::max(run.options.connections, queues_of(lcores.size()));  // at least one a server
   run.options.wire.most_held =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(2 * most_in_flight(run.options), 1024, 1u << 16));
-  ring_pair_wish wish = srmp_wish(run.options, static_cast<unsigned>(lcores.size()));
+  ring_pair_wish wish = ends_wish(run.options, static_cast<unsigned>(lcores.size()));
   for (const unsigned lcore : lcores) wish.workers.push_back({lcore, env::socket_of_lcore(lcore)});
   auto pair = ring_pair::make(wish);
   if (!pair) return report(pair.error());
@@ -261,7 +261,7 @@ int run_loopback_srmp(loopback_call& call) {
     std::fprintf(run.people, "%s%s", describe(run.pair->plan()).c_str(), run.ends->describe().c_str());
   const auto seconds = drive(run);
   if (!seconds) return report(seconds.error());
-  const srmp_end end = finish(run, seconds.value());
+  const run_end end = finish(run, seconds.value());
   return conclude(call, run, end);
 }
 

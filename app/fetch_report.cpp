@@ -1,4 +1,4 @@
-#include "app/hq_report.hpp"
+#include "app/fetch_report.hpp"
 
 #include <fmt/format.h>
 
@@ -35,8 +35,8 @@ std::string errors_text(const fetch_figures& f, std::span<const std::pair<std::s
 
 }  // namespace
 
-hq_end gather(const loadgen::fetch_settings& asked, std::span<const std::unique_ptr<loadgen::fetch_load>> loads) {
-  hq_end end;
+fetch_end gather(const loadgen::fetch_settings& asked, std::span<const std::unique_ptr<loadgen::fetch_load>> loads) {
+  fetch_end end;
   end.asked = asked;
   for (const auto& one : loads) {
     end.did += one->figures();
@@ -51,7 +51,7 @@ hq_end gather(const loadgen::fetch_settings& asked, std::span<const std::unique_
   return end;
 }
 
-std::string hq_period_text(double at_s, double period_s, const fetch_figures& before, const fetch_figures& now) {
+std::string fetch_period_text(double at_s, double period_s, const fetch_figures& before, const fetch_figures& now) {
   std::string text = fmt::format("{:7.1f} s  {:.0f} requests/s, {:.3f} Gbit/s, {:.0f} handshakes/s, {} in flight", at_s,
                                  per(now.whole - before.whole, period_s), gbps(now.bytes - before.bytes, period_s),
                                  per(now.established - before.established, period_s), now.in_flight);
@@ -64,7 +64,7 @@ std::string hq_period_text(double at_s, double period_s, const fetch_figures& be
   return text + "\n";
 }
 
-std::string hq_text(const hq_end& end) {
+std::string fetch_text(const fetch_end& end) {
   const fetch_figures& f = end.did;
   const double seconds = f.seconds();
   std::string text;
@@ -87,7 +87,7 @@ std::string hq_text(const hq_end& end) {
   return text;
 }
 
-void fill_hq_result(const hq_end& end, run_result& out) {
+void fill_fetch_result(const fetch_end& end, run_result& out) {
   const fetch_figures& f = end.did;
   const double seconds = f.seconds();
   if (seconds > 0) out.duration_s = seconds;
@@ -103,7 +103,7 @@ void fill_hq_result(const hq_end& end, run_result& out) {
   for (const auto& [kind, n] : end.quic.troubles) out.add_error(kind, n);
 }
 
-std::string hq_failure(const hq_end& end, bool forgiven) {
+std::string fetch_failure(const fetch_end& end, bool forgiven) {
   const fetch_figures& f = end.did;
   if (!f.answered) return no_connection_text(end.asked.target, end.quic);
   const std::string errors = errors_text(f, end.quic.troubles);
