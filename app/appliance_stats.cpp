@@ -1,14 +1,19 @@
 #include "app/appliance_stats.hpp"
 
 #include <array>
+#include <charconv>
 
+#include "base/fixed_vector.hpp"
 #include "env/tsc_clock.hpp"
+#include "stats/latency_summary.hpp"
 
 namespace millrace::app {
 namespace {
 
 using pipeline::count;
 using pipeline::figures;
+
+constexpr std::size_t most_parts = 128;  // lcores; RTE_MAX_LCORE of Debian's DPDK
 
 double ratio(std::uint64_t part, std::uint64_t whole) noexcept {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -64,15 +69,51 @@ void appliance_stats::write(json::writer& to) noexcept {
   write_stages(to, all);
   write_lcores(to);
   write_protocols(to);
+  write_latency(to);
+  write_pools(to);
+  to.end_object();
+}
+
+void appliance_stats::write_latency(json::writer& to) const noexcept {
+  base::fixed_vector<const stats::latency_histogram*, most_parts> all;
+  for (const part& p : parts_)
+    if (p.quic != nullptr && p.quic->h3() != nullptr) static_cast<void>(all.push_back(&p.quic->h3()->latency()));
+  const stats::latency_summary s = stats::summarize({all.begin(), all.size()});
+  to.key("latency_ns");
+  to.begin_object();
+  to.member("count", s.count);
+  to.member("p50", s.p50);
+  to.member("p90", s.p90);
+  to.member("p99", s.p99);
+  to.member("p999", s.p999);
+  to.member("max", s.max);
+  to.key("below");
+  to.begin_object();
+  for (std::size_t i = 0; i < s.powers; ++i) {
+    if (s.by_power[i] == 0) continue;
+    std::array<char, 24> name;
+    const auto end = std::to_chars(name.data(), name.data() + name.size(), std::uint64_t{1} << i).ptr;
+    to.member(std::string_view(name.data(), static_cast<std::size_t>(end - name.data())), s.by_power[i]);
+  }
+  to.end_object();
+  to.end_object();
+}
+
+void appliance_stats::write_pools(json::writer& to) const noexcept {
+  mem::pool_listing list;
+  list.add(pool_.name(), pool_.size(), pool_.in_use());
+  for (const part& p : parts_)
+    if (p.quic != nullptr) p.quic->list(list);
   to.key("mempools");
   to.begin_array();
-  to.begin_object();
-  to.member("name", std::string_view(pool_.name()));
-  to.member("size", pool_.size());
-  to.member("in_use", pool_.in_use());
-  to.end_object();
+  for (const mem::pool_listing::row& r : list.rows()) {
+    to.begin_object();
+    to.member("name", r.name);
+    to.member("size", r.capacity);
+    to.member("in_use", r.in_use);
+    to.end_object();
+  }
   to.end_array();
-  to.end_object();
 }
 
 void appliance_stats::write_lcores(json::writer& to) const noexcept {

@@ -28,6 +28,8 @@ class appliance_stats final : public service::stats_source {
 
   void write_lcores(json::writer& to) const noexcept;
   void write_protocols(json::writer& to) const noexcept;
+  void write_latency(json::writer& to) const noexcept;
+  void write_pools(json::writer& to) const noexcept;
 
  public:
   appliance_stats(const mem::packet_pool& pool, std::string version);

@@ -41,36 +41,15 @@ class h3_service {
 
   [[nodiscard]] const h3::counters& events() const noexcept { return server_->count(); }
   [[nodiscard]] const service::counters& answers() const noexcept { return builtin_->count(); }
-  // What tells of trouble, by kind: "h3_body_too_slow" ...; no zeroes.
-  template <class Add>
-  void for_each_trouble(Add&& add) const;
+  [[nodiscard]] const stats::latency_histogram& latency() const noexcept { return server_->latency(); }
+  // From any lcore.
+  void list(mem::pool_listing& to) const noexcept {
+    server_->list(to);
+    builtin_->list(to);
+  }
 };
 
 // EAL memory of one, a little above the truth.
 [[nodiscard]] std::size_t expected_h3_bytes(const quic::endpoint::endpoint_settings& endpoint);
-
-template <class Add>
-void h3_service::for_each_trouble(Add&& add) const {
-  // What is before `rejected` is work done.
-  for (std::size_t i = 0; i < h3::event_count; ++i) {
-    const auto e = static_cast<h3::event>(i);
-    switch (e) {
-      case h3::event::connections:
-      case h3::event::requests:
-      case h3::event::early_requests:
-      case h3::event::heads:
-      case h3::event::completed:
-      case h3::event::blocked:
-      case h3::event::starved:
-      case h3::event::frames_skipped:
-      case h3::event::streams_ignored:
-      case h3::event::priority_updates:
-      case h3::event::goaways:
-        break;
-      default:
-        add("h3_" + std::string(h3::to_string(e)), server_->count().get(e));
-    }
-  }
-}
 
 }  // namespace millrace::app

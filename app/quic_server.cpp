@@ -295,7 +295,9 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
     add("echo_streams_refused", echo_->counters().refused.get());
     add("echo_streams_starved", echo_->counters().starved.get());
   }
-  if (h3_) h3_->for_each_trouble(add);
+  for (std::size_t i = 0; h3_ && i < h3::event_count; ++i)
+    if (const auto e = static_cast<h3::event>(i); h3::is_trouble(e))
+      add("h3_" + std::string(h3::to_string(e)), h3_->events().get(e));
   if (!srmp_) return;
   const srmp::server_counters& served = srmp_->counters();
   const pipeline::srmp_stream_counters& streams = srmp_->streams();
@@ -308,6 +310,12 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
   add("srmp_streams_expired", streams.expired.get());
   add("srmp_streams_no_memory", streams.out_of_memory.get());
   add("srmp_large_dropped", streams.large_dropped.get());
+}
+
+void quic_server::list(mem::pool_listing& to) const noexcept {
+  endpoint_->list(to);
+  if (h3_) h3_->list(to);
+  if (replies_) to.add("quic_replies", replies_->size(), replies_->in_use());
 }
 
 std::uint64_t quic_server::messages() const noexcept {

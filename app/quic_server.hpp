@@ -90,6 +90,7 @@ class quic_server {
   [[nodiscard]] std::uint64_t messages() const noexcept;
   [[nodiscard]] std::uint64_t echoed_streams() const noexcept;
   [[nodiscard]] const h3_service* h3() const noexcept { return h3_.get(); }
+  void list(mem::pool_listing& to) const noexcept;  // from any lcore
   // What tells of trouble, by kind: "quic_auth_failed", "hq_not_found" ...; no zeroes.
   void add_errors(std::vector<std::pair<std::string, std::uint64_t>>& to) const;
 

@@ -75,6 +75,26 @@ inline constexpr std::size_t event_count = static_cast<std::size_t>(event::count
   return texts[static_cast<std::size_t>(e)];
 }
 
+// Whether it says that something went wrong, rather than what was done.
+[[nodiscard]] constexpr bool is_trouble(event e) noexcept {
+  switch (e) {
+    case event::connections:
+    case event::requests:
+    case event::early_requests:
+    case event::heads:
+    case event::completed:
+    case event::blocked:
+    case event::starved:
+    case event::frames_skipped:
+    case event::streams_ignored:
+    case event::priority_updates:
+    case event::goaways:
+      return false;
+    default:
+      return true;
+  }
+}
+
 class counters {
   std::array<stats::counter, event_count> values_;
   std::array<stats::counter, section_errc_count> sections_;

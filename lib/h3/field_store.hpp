@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "http/message.hpp"
+#include "mem/pool_listing.hpp"
 #include "mem/slot_pool.hpp"
 
 namespace millrace::h3 {
@@ -62,6 +63,9 @@ class field_memory {
   [[nodiscard]] std::uint32_t largest() const noexcept { return pools_.back().slot_bytes(); }
   [[nodiscard]] std::uint32_t in_use() const noexcept;
   [[nodiscard]] std::size_t in_use_bytes() const noexcept;
+  void list(mem::pool_listing& to) const noexcept {
+    for (const mem::slot_pool& p : pools_) to.add(p);
+  }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   // Of what make() would make, a little above the truth.
   [[nodiscard]] static std::size_t memory_bytes(std::uint32_t messages, std::uint32_t section_bytes) noexcept;

@@ -111,6 +111,7 @@ class message {
   // This stream ends, both ways, with a code; `why` is told.
   void fail(wire::error code, ending why) noexcept;
   void tell_end(ending why) noexcept;
+  [[nodiscard]] std::uint64_t began_ns() const noexcept { return began_ns_; }
   [[nodiscard]] quic::conn::connection& connection() const noexcept { return link_.connection(); }
   [[nodiscard]] counters& count() const noexcept { return link_.of().count(); }
   [[nodiscard]] const settings& limits() const noexcept { return link_.of().limits(); }

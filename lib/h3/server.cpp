@@ -29,6 +29,12 @@ base::outcome server::serve_on(quic::endpoint::quic_endpoint& endpoint) {
   return base::done{};
 }
 
+void server::list(mem::pool_listing& to) const noexcept {
+  to.add(parts_.links);
+  to.add(exchanges_);
+  parts_.fields.list(to);
+}
+
 std::uint32_t server::open_exchanges() const noexcept { return exchanges_.in_use(); }
 
 std::size_t server::memory_bytes() const noexcept {
@@ -36,7 +42,7 @@ std::size_t server::memory_bytes() const noexcept {
          parts_.fields.memory_bytes();
 }
 
-message* server::begin(link& l, live_stream& s) noexcept { return exchanges_.get(root_, l, s); }
+message* server::begin(link& l, live_stream& s) noexcept { return exchanges_.get(root_, latency_, l, s); }
 
 void server::give(message& m) noexcept { exchanges_.give(static_cast<server_exchange*>(&m)); }
 
@@ -107,6 +113,7 @@ void server_exchange::on_room() noexcept {
 
 void server_exchange::on_end(ending why) noexcept {
   using http::exchange_end;
+  if (why == ending::complete && is_answered()) latency_.record(now_ns() - std::min(now_ns(), began_ns()));
   const exchange_end end = [why] {
     switch (why) {
       case ending::complete:

@@ -21,6 +21,7 @@ namespace millrace::h3 {
 class server final : public carrier {
   http::exchange_handler& root_;
   mem::object_pool<server_exchange> exchanges_;
+  stats::latency_histogram latency_;
 
   server(const settings& s, http::exchange_handler& root, const buf::mbuf_source& blocks, parts of,
          mem::object_pool<server_exchange> exchanges) noexcept;
@@ -38,6 +39,10 @@ class server final : public carrier {
   [[nodiscard]] http::exchange_handler& root() const noexcept { return root_; }
   [[nodiscard]] std::uint32_t open_exchanges() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  // From any lcore.
+  void list(mem::pool_listing& to) const noexcept;
+  // Of requests that were answered whole: from their first byte until the peer had acknowledged the last one.
+  [[nodiscard]] const stats::latency_histogram& latency() const noexcept { return latency_; }
 };
 
 }  // namespace millrace::h3

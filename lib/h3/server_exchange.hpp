@@ -5,6 +5,7 @@
 
 #include "h3/message.hpp"
 #include "http/exchange.hpp"
+#include "stats/latency_histogram.hpp"
 
 namespace millrace::h3 {
 
@@ -12,9 +13,11 @@ inline constexpr std::size_t most_answer_fields = 64;  // of one head, those tha
 
 class server_exchange final : public message, public http::exchange {
   http::exchange_handler* root_;
+  stats::latency_histogram& latency_;  // the server's
 
  public:
-  server_exchange(http::exchange_handler& root, link& l, live_stream& s) noexcept : message(l, s), root_(&root) {}
+  server_exchange(http::exchange_handler& root, stats::latency_histogram& latency, link& l, live_stream& s) noexcept
+      : message(l, s), root_(&root), latency_(latency) {}
 
   // --- http::exchange ---
   [[nodiscard]] std::uint64_t now_ns() const noexcept override { return link_.of().now_ns(); }

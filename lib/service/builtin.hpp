@@ -23,6 +23,7 @@
 #include "json/reader.hpp"
 #include "json/writer.hpp"
 #include "mem/object_pool.hpp"
+#include "mem/pool_listing.hpp"
 #include "service/settings.hpp"
 #include "stats/drop_counters.hpp"
 
@@ -145,6 +146,8 @@ class builtin {
 
   [[nodiscard]] std::vector<route> routes();
   [[nodiscard]] const counters& count() const noexcept { return count_; }
+  // From any lcore.
+  void list(mem::pool_listing& to) const noexcept { to.add(places_), to.add(documents_), to.add(tallies_); }
   // Every pool has back what it lent.
   [[nodiscard]] bool is_whole() noexcept { return places_.is_whole() && documents_.is_whole() && tallies_.is_whole(); }
 };

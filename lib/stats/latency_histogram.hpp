@@ -74,6 +74,7 @@ class latency_histogram {
     return sum;
   }
   [[nodiscard]] std::uint64_t max() const noexcept { return max_.get(); }
+  [[nodiscard]] std::uint64_t at(std::size_t step) const noexcept { return counts_[step].get(); }  // `step` < steps
   [[nodiscard]] double mean() const noexcept {
     const std::uint64_t n = count();
     return n == 0 ? 0 : static_cast<double>(sum_.get()) / static_cast<double>(n);

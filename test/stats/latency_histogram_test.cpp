@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "stats/latency_summary.hpp"
 #include "support/seeded.hpp"
 
 namespace millrace::stats {
@@ -115,6 +116,45 @@ TEST(latency_histogram, merges_as_if_one_had_seen_all) {
   for (const double percent : {1.0, 50.0, 99.0, 99.9}) EXPECT_EQ(a->percentile(percent), all->percentile(percent));
   a->merge(*fresh());
   EXPECT_EQ(a->count(), all->count());
+}
+
+TEST(latency_summary, says_of_many_what_their_sum_would_say) {
+  const auto a = fresh(), b = fresh(), sum = fresh();
+  std::uint64_t x = 12345;
+  for (unsigned i = 0; i < 20'000; ++i) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t value = (x >> 33) >> (x % 24);
+    (i % 3 == 0 ? a : b)->record(value);
+    sum->record(value);
+  }
+  const latency_histogram* const parts[] = {a.get(), b.get()};
+  const latency_summary s = summarize(parts);
+  EXPECT_EQ(s.count, sum->count());
+  EXPECT_EQ(s.max, sum->max());
+  EXPECT_EQ(s.p50, sum->percentile(50));
+  EXPECT_EQ(s.p90, sum->percentile(90));
+  EXPECT_EQ(s.p99, sum->percentile(99));
+  EXPECT_EQ(s.p999, sum->percentile(99.9));
+  std::uint64_t all = 0;
+  for (const std::uint64_t n : s.by_power) all += n;
+  EXPECT_EQ(all, s.count);
+}
+
+TEST(latency_summary, counts_by_power_of_two) {
+  const auto h = fresh();
+  for (const std::uint64_t v : {0u, 1u, 2u, 3u, 4u, 1023u, 1024u, 2047u}) h->record(v);
+  h->record(std::uint64_t{1} << 50);
+  const latency_histogram* const parts[] = {h.get()};
+  const latency_summary s = summarize(parts);
+  EXPECT_EQ(s.by_power[0], 1u);
+  EXPECT_EQ(s.by_power[1], 1u);
+  EXPECT_EQ(s.by_power[2], 2u);
+  EXPECT_EQ(s.by_power[3], 1u);
+  EXPECT_EQ(s.by_power[10], 1u);
+  EXPECT_EQ(s.by_power[11], 2u);
+  EXPECT_EQ(s.by_power[36], 1u);
+  EXPECT_EQ(s.p999, std::uint64_t{1} << 50);
+  EXPECT_EQ(summarize({}).count, 0u);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/hash_index.hpp"
 #include "mem/region.hpp"
 #include "quic/conn/live_stream.hpp"
+#include "stats/drop_counters.hpp"
 
 namespace millrace::quic::conn {
 
@@ -29,7 +30,7 @@ class stream_store {
   std::uint32_t capacity_ = 0;
   std::uint32_t fresh_ = 0;
   std::uint32_t freed_ = 0;
-  std::uint32_t open_ = 0;
+  stats::counter open_;
 
   [[nodiscard]] live_stream* at(std::uint32_t number) noexcept {
     return std::launder(reinterpret_cast<live_stream*>(memory_.data() + std::size_t{number} * sizeof(place)));
@@ -63,7 +64,7 @@ class stream_store {
       number = fresh_++;
     else
       return nullptr;
-    ++open_;
+    open_.add(1);
     auto* s = ::new (memory_.data() + std::size_t{number} * sizeof(place)) live_stream(id, owner, limits);
     s->number = number;
     index_.insert(hash(&owner, id.value()), number);
@@ -80,12 +81,12 @@ class stream_store {
     index_.erase(hash(s->owner, s->id.value()), number);
     s->~live_stream();
     free_[freed_++] = number;
-    --open_;
+    open_.set(open_.get() - 1);
   }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] std::uint32_t open_streams() const noexcept { return open_; }
-  [[nodiscard]] bool has_room() const noexcept { return open_ < capacity_; }
+  [[nodiscard]] std::uint32_t open_streams() const noexcept { return static_cast<std::uint32_t>(open_.get()); }
+  [[nodiscard]] bool has_room() const noexcept { return open_.get() < capacity_; }
 };
 
 }  // namespace millrace::quic::conn

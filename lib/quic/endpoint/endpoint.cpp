@@ -153,6 +153,16 @@ std::uint64_t quic_endpoint::held_bytes() const noexcept {
          lent(p.ranges) + lent(p.paths) + lent(p.piece_pool) + p.sent.lent() * sizeof(recovery::sent_block) +
          p.streams.open_streams() * sizeof(conn::live_stream);
 }
+void quic_endpoint::list(mem::pool_listing& to) const noexcept {
+  const parts& p = *parts_;
+  // Names without the lcore's number, which the pools' own have.
+  to.add("quic_connections", p.connections.capacity(), p.connections.in_use());
+  to.add("quic_handshakes", p.handshakes.capacity(), p.handshakes.in_use());
+  to.add("quic_keys", p.keys.capacity(), p.keys.in_use());
+  to.add("quic_streams", p.streams.capacity(), p.streams.open_streams());
+  to.add("quic_sent", p.sent.capacity(), p.sent.lent());
+  to.add("quic_pieces", p.piece_pool.capacity(), p.piece_pool.in_use());
+}
 std::uint32_t quic_endpoint::connection_ids() const noexcept { return parts_->cids.ours() + parts_->cids.strange(); }
 std::uint32_t quic_endpoint::half_open() const noexcept { return parts_->sources.half_open(); }
 const source_limits& quic_endpoint::sources() const noexcept { return parts_->sources; }

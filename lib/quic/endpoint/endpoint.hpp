@@ -18,6 +18,7 @@
 
 #include "base/result.hpp"
 #include "base/timer_wheel.hpp"
+#include "mem/pool_listing.hpp"
 #include "quic/conn/connection.hpp"
 #include "quic/endpoint/cid_map.hpp"
 #include "quic/endpoint/settings.hpp"
@@ -130,6 +131,7 @@ class quic_endpoint final : public conn::connection_host {
   // What all connections take of pools and tables at this moment, what is lent to them on need with it; not what GnuTLS
   // takes (handshakes), nor received packets that streams hold.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept;
+  void list(mem::pool_listing& to) const noexcept;  // from any lcore
   [[nodiscard]] std::uint32_t half_open() const noexcept;
   [[nodiscard]] std::uint32_t connection_ids() const noexcept;  // that lead to connections, clients' first ones too
   [[nodiscard]] const conn::counters& events() const noexcept { return events_; }

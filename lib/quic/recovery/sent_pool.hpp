@@ -19,6 +19,7 @@
 #include "base/fetch_ahead.hpp"
 #include "mem/region.hpp"
 #include "quic/recovery/types.hpp"
+#include "stats/drop_counters.hpp"
 
 namespace millrace::quic::recovery {
 
@@ -77,7 +78,7 @@ class sent_pool {
   std::span<sent_block> blocks_;
   std::uint32_t free_ = no_block;
   std::uint32_t fresh_ = 0;
-  std::uint32_t lent_ = 0;
+  stats::counter lent_;
   std::uint64_t refused_ = 0;
 
  public:
@@ -99,7 +100,7 @@ class sent_pool {
       ++refused_;
       return no_block;
     }
-    ++lent_;
+    lent_.add(1);
     sent_block& block = blocks_[b];
     block.base = UINT64_MAX;  // above every number until a packet is in it
     block.older = block.newer = no_block;
@@ -108,15 +109,15 @@ class sent_pool {
     return b;
   }
   void give(std::uint32_t b) noexcept {
-    MILLRACE_ASSERT(b < fresh_ && lent_ != 0);
+    MILLRACE_ASSERT(b < fresh_ && lent_.get() != 0);
     blocks_[b].newer = free_;
     free_ = b;
-    --lent_;
+    lent_.set(lent_.get() - 1);
   }
   [[nodiscard]] sent_block& operator[](std::uint32_t b) noexcept { return blocks_[b]; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(blocks_.size()); }
-  [[nodiscard]] std::uint32_t lent() const noexcept { return lent_; }
+  [[nodiscard]] std::uint32_t lent() const noexcept { return static_cast<std::uint32_t>(lent_.get()); }  // any lcore
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
 };
 
