@@ -1,5 +1,5 @@
-// app/loopback_ends.hpp - both halves of a run of SRMP or of bodies: an appliance on the first of two joined ports, clients on the
-// second, wires between them.
+// app/loopback_ends.hpp - both halves of a run of SRMP or of bodies: an appliance on the first of two joined ports,
+// clients on the second, wires between them.
 //
 // Shape    make(); start(); step() until is_done(); finish(); then the figures. With worker lcores each of them runs a
 //          loop of the server on a queue pair of its own, and the calling lcore runs a client for each. Without, the
