@@ -14,6 +14,7 @@
 #include <ctime>
 #include <string>
 
+#include "support/cpu_seconds.hpp"
 #include "tls/context.hpp"
 
 namespace millrace::bench_tls {
@@ -23,11 +24,7 @@ namespace millrace::bench_tls {
   std::abort();
 }
 
-inline double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
+using bench::cpu_seconds;
 
 inline std::int64_t wall_ns() { return std::int64_t{std::time(nullptr)} * std::int64_t{1'000'000'000}; }
 

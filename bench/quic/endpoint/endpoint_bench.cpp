@@ -1,25 +1,21 @@
 // Whole QUIC connections between two endpoints in one thread, without a loop, a port or a wire: what a datagram costs
 // both of them, what a handshake costs the server, what an idle connection takes.
-#include <ctime>
 #include <random>
 
 #include "base/body_pattern.hpp"
-#include "mem/packet_pool.hpp"
 #include "pipeline/hq_server.hpp"
-#include "quic/endpoint/endpoint.hpp"
 #include "support/eal_bench.hpp"
+#include "support/quic_ends.hpp"
 #include "tls/bare_handshake.hpp"
 
 namespace {
 
 using namespace millrace;
-using bench_tls::cpu_seconds;
+using bench::burst_pkts;
+using bench::cpu_seconds;
+using bench::start_ns;
 using quic::conn::connection;
 using quic::conn::live_stream;
-
-constexpr std::int64_t epoch_ns = 1'790'000'000'000'000'000;
-constexpr std::uint64_t start_ns = 1'000'000'000;
-constexpr std::size_t burst_pkts = 32;
 
 mem::packet_pool& pool() {
   static auto made = [] {
@@ -31,26 +27,6 @@ mem::packet_pool& pool() {
   }();
   return made.value();
 }
-
-struct contexts {
-  std::shared_ptr<const tls::server_context> server;
-  std::shared_ptr<const tls::client_context> client;
-  contexts() {
-    tls::self_signed_settings pem;
-    pem.now_ns = epoch_ns;
-    tls::server_settings s;
-    s.credentials = tls::server_credentials::self_signed(pem).value();
-    s.protocols = {{std::string(pipeline::hq_protocol), ""}};
-    s.offered.suites = {tls::cipher_suite::aes_128_gcm_sha256};
-    s.ticket_secret = std::string(32, 't');
-    server = tls::server_context::make(std::move(s)).value();
-    tls::client_settings c;
-    c.trust = tls::client_trust::anybody().value();
-    c.protocols = {std::string(pipeline::hq_protocol)};
-    c.offered.suites = {tls::cipher_suite::aes_128_gcm_sha256};
-    client = tls::client_context::make(std::move(c)).value();
-  }
-};
 
 // Asks for one endless body and throws it away.
 class reader final : public quic::conn::application {
@@ -100,41 +76,30 @@ class ticket_keeper final : public quic::endpoint::client_memory {
   void on_token(connection&, base::byte_view) noexcept override {}
 };
 
-struct ends {
-  contexts tls;
-  crypto::engine client_engine = std::move(*crypto::engine::make());
-  crypto::engine server_engine = std::move(*crypto::engine::make());
-  std::unique_ptr<pipeline::hq_server> hq;
+struct ends : bench::quic_ends {
+  std::unique_ptr<pipeline::hq_server> hq = std::move(pipeline::hq_server::make(1024, nullptr).value());
   reader app;
-  quic::conn::application* protocol = &app;
-  std::unique_ptr<quic::endpoint::quic_endpoint> client, server;
-  stats::drop_counters drops;
-  std::uint64_t now_ns = start_ns;
-  double server_s = 0;  // CPU time of the server's half, where it is measured
-  bool measures_server = false;
-  std::uint64_t datagrams = 0;
 
   // `lasting`: connections do not time out and their keys do not rest, however long the others take to begin.
-  explicit ends(std::uint16_t datagram_bytes, std::uint32_t connections = 16, bool lasting = false) {
-    quic::endpoint::endpoint_settings s;
+  static bench::quic_wish wish(std::uint16_t datagram_bytes, std::uint32_t connections, bool lasting) {
+    bench::quic_wish w{pipeline::hq_protocol, &pool(), 9'000};
+    quic::endpoint::endpoint_settings& s = w.endpoint;
     s.connections = connections;
-    s.handshakes = 64;
     s.streams = 1024;
     s.sent_blocks = std::max(4096u, connections + 1024);  // each has an answer that was not acknowledged yet
     s.pieces = 16'384;
-    s.source_slots = 64;
-    s.sources.retry = quic::endpoint::retry_mode::never;
-    s.sources.source_handshakes = s.sources.source_unproven = {0, 1};
     s.sources.most_half_open = connections;
     s.transport.max_datagram_bytes = datagram_bytes;
     if (lasting) s.transport.idle_timeout_ns = s.rest_keys_after_ns = 0;
-    quic::endpoint::endpoint_keys keys;
-    hq = std::move(pipeline::hq_server::make(1024, nullptr).value());
-    keys.cid[0] = 1;
-    client = std::move(quic::endpoint::quic_endpoint::make(s, keys, client_engine, pool(), now_ns, epoch_ns).value());
-    keys.cid[0] = 2;
-    server = std::move(quic::endpoint::quic_endpoint::make(s, keys, server_engine, pool(), now_ns, epoch_ns).value());
-    server->serve(tls.server);
+    return w;
+  }
+  explicit ends(std::uint16_t datagram_bytes, std::uint32_t connections = 16, bool lasting = false)
+      : quic_ends(wish(datagram_bytes, connections, lasting)) {
+    protocol = &app;
+  }
+  ~ends() {
+    client.reset();
+    server.reset();
   }
   void add_files() { static_cast<void>(server->add_application(pipeline::hq_protocol, *hq)); }
 
@@ -142,50 +107,6 @@ struct ends {
   void add_echo(quic::conn::application& of_server, quic::conn::application& of_client) {
     protocol = &of_client;
     static_cast<void>(server->add_application(pipeline::hq_protocol, of_server));
-  }
-
-  connection* connect(std::uint16_t port, base::byte_view session = {}) {
-    quic::endpoint::client_request r;
-    const std::uint8_t us[] = {198, 18, 0, 2}, them[] = {198, 18, 0, 1};
-    r.address = {{base::ip_address::v4(us), port}, {base::ip_address::v4(them), 443}};
-    r.server_name = "localhost";
-    r.protocol = protocol;
-    r.context = tls.client;
-    r.session = session;
-    r.early_data = false;
-    return client->connect(r, now_ns);
-  }
-
-  // One burst from one end to the other. Answers how many datagrams.
-  std::size_t pass(quic::endpoint::quic_endpoint& from, quic::endpoint::quic_endpoint& to) {
-    std::array<buf::packet, burst_pkts> packets;
-    std::array<quic::conn::datagram_in, burst_pkts> in;
-    const bool from_server = &from == server.get();
-    const double began = measures_server ? cpu_seconds() : 0;
-    std::size_t count = 0;
-    for (; count < burst_pkts; ++count) {
-      packets[count] = buf::packet::alloc(pool());
-      const base::byte_span room = packets[count].append(9'000);
-      quic::conn::datagram_out out;
-      const std::size_t size = from.poll(room, now_ns, out);
-      if (size == 0) break;
-      in[count] = {};
-      in[count].whole = &packets[count];
-      in[count].bytes = room.first(size);
-      in[count].address = {out.address.remote, out.address.local};
-    }
-    const double middle = measures_server ? cpu_seconds() : 0;
-    if (count != 0) static_cast<void>(to.on_datagrams(std::span(in).first(count), now_ns, drops));
-    if (measures_server) server_s += from_server ? middle - began : cpu_seconds() - middle;
-    datagrams += count;
-    return count;
-  }
-  // Until nothing is said any more at this time; then time goes on to the next deadline.
-  void step() {
-    if (pass(*client, *server) + pass(*server, *client) != 0) return;
-    now_ns = std::max(now_ns + 1'000, std::min(client->due_ns(), server->due_ns()));
-    client->on_time(now_ns);
-    server->on_time(now_ns);
   }
 };
 
