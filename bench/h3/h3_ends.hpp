@@ -43,6 +43,8 @@ class asking final : public h3::response_observer, public h3::client_events {
   std::string_view path = "/";
   std::string_view content;  // of a POST
   unsigned streams = 32;
+  bool goes_on = true;  // false: the benchmark calls ask()
+  quic::conn::connection* last = nullptr;  // that connected
   bool keeps = false;  // the last answer's text
   std::string text;
   stats::latency_histogram* whole_ns = nullptr;  // where times are kept; nullptr: nowhere
@@ -63,10 +65,11 @@ class asking final : public h3::response_observer, public h3::client_events {
         c, {.fields = fields, .body = std::move(body), .observer = this, .user = began}, now_ns));
   }
   void on_connected(quic::conn::connection& c) noexcept override {
+    last = &c;
     for (unsigned i = 0; i < streams; ++i) ask(c);
   }
   void on_streams_available(quic::conn::connection& c) noexcept override {
-    while (client->open_requests() < client->limits().exchanges && c.open_streams() < streams + 6) {
+    while (goes_on && client->open_requests() < client->limits().exchanges && c.open_streams() < streams + 6) {
       const std::uint32_t before = client->open_requests();
       ask(c);
       if (client->open_requests() == before) return;
@@ -89,7 +92,7 @@ class asking final : public h3::response_observer, public h3::client_events {
   void on_end(h3::asked& a, h3::request_end e) noexcept override {
     if (whole_ns != nullptr) whole_ns->record(age_ns(a));
     ++(e == h3::request_end::complete ? done : failed);
-    if (!a.connection().is_closing() && e == h3::request_end::complete) ask(a.connection());
+    if (goes_on && !a.connection().is_closing() && e == h3::request_end::complete) ask(a.connection());
   }
 
  private:
@@ -139,6 +142,12 @@ struct h3_ends : quic_ends {
   }
   void step_until(std::uint64_t done) {
     while (asker.done < done) turn();
+  }
+  // Until one request that begins now is answered, on the connection that is there.
+  void once() {
+    asker.ask(*asker.last);
+    client->touch(*asker.last);
+    step_until(asker.done + 1);
   }
 };
 

@@ -66,7 +66,9 @@ pulled message_source::pull(std::uint64_t most) noexcept {
   if (!is_pulling_) return {};
   if (chain_.waiting_bytes() >= unacked_) return wait(trouble::unacked);
   if (!held_ && left_ != 0) {
-    constexpr std::uint64_t header = 1 + 4;  // of a DATA frame of up to 64 KiB
+    const bool is_sized = left_ != UINT64_MAX;
+    // What its DATA header takes: of a block, up to 64 KiB, of the whole body, or of neither.
+    const std::uint64_t header = is_framed_ ? 0 : is_sized ? wire::max_frame_header_size : 1 + 4;
     // A peer that allows a few bytes at a time must not take a block for each of them: one, until it is acknowledged.
     if (most < least_pulled && most - std::min(most, header) < left_ && chain_.waiting_bytes() != 0)
       return wait(trouble::unacked);
@@ -79,7 +81,7 @@ pulled message_source::pull(std::uint64_t most) noexcept {
         held_ = std::move(block);
         break;
       case buf::pull_status::end:
-        if (left_ != UINT64_MAX) return wait(trouble::failed);  // less than was promised
+        if (is_sized) return wait(trouble::failed);  // less than was promised
         left_ = 0;
         break;
       case buf::pull_status::not_yet:
@@ -92,9 +94,13 @@ pulled message_source::pull(std::uint64_t most) noexcept {
   }
   if (held_) {
     const std::uint64_t size = held_.length();
-    std::array<std::uint8_t, wire::max_frame_header_size> front;
-    const std::size_t n = wire::emit(front.data(), wire::header_of(wire::frame_type::data, size));
-    if (chain_.pipe().write(base::byte_view(front).first(n)) == buf::flow::exhausted) return wait(trouble::no_memory);
+    if (!is_framed_) {
+      const bool is_sized = left_ != UINT64_MAX;
+      std::array<std::uint8_t, wire::max_frame_header_size> front;
+      const std::size_t n = wire::emit(front.data(), wire::header_of(wire::frame_type::data, is_sized ? left_ : size));
+      if (chain_.pipe().write(base::byte_view(front).first(n)) == buf::flow::exhausted) return wait(trouble::no_memory);
+      is_framed_ = is_sized;
+    }
     chain_.pipe().append(std::exchange(held_, {}));
     if (left_ != UINT64_MAX) left_ -= size;
   }

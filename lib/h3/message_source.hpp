@@ -2,11 +2,13 @@
 //
 //   stream   | HEADERS | DATA header | body of a chain, or written ...               | DATA header | ... | HEADERS |
 //            | HEADERS | DATA header | content, read from its blocks                 | HEADERS (trailers)
+//            | HEADERS | DATA header | pulled block | pulled block ...             | HEADERS (trailers)
 //            | HEADERS | DATA header | pulled block | DATA header | pulled block ... | HEADERS (trailers)
 //
 // Shape    a pipe of what was written, with at most one range of content between two bytes of it; a pulled body's
-//          blocks join the pipe as they can go, each a DATA frame of its own. Nothing of a body is copied, but for a
-//          small one behind its head, which is one run of bytes then.
+//          blocks join the pipe as they can go: of a body whose size is known all in one DATA frame, of others each in
+//          one of its own. Nothing of a body is copied, but for a small one behind its head, which is one run of bytes
+//          then.
 // Memory   of a pulled body: what was sent and is not acknowledged, `unacked` and one block at most. A stream without
 //          credit holds nothing of it.
 // Owner    its message. Blocks go back with their acknowledgement. Content is borrowed.
@@ -38,12 +40,13 @@ class message_source final : public quic::conn::send_source {
   std::uint64_t content_at_ = UINT64_MAX;  // in the stream
   message* owner_;
   buf::pull_source from_;
-  buf::packet held_;           // pulled, and its DATA header found no block
+  buf::packet held_;           // pulled, and the DATA header before it found no block
   std::uint64_t left_ = 0;     // of the pulled body; UINT64_MAX: to its end
   std::uint64_t unacked_ = 0;  // see settings
   std::uint32_t pull_bytes_ = 0;
   trouble trouble_ = trouble::none;
   bool is_pulling_ = false;
+  bool is_framed_ = false;  // the DATA header of all that is left is written
 
  public:
   message_source(message& owner, const buf::mbuf_source& blocks, const buf::pipe_limits& limits) noexcept

@@ -25,7 +25,7 @@ struct settings {
   // --- bodies that we send, for each stream ---
   std::uint64_t unacked_bytes =
       512u << 10;                        // of a pulled body: beyond, nothing is pulled. Bounds the rate over a long way
-  std::uint32_t pull_bytes = 64u << 10;  // one pull, and one DATA frame; at most 64 KiB
+  std::uint32_t pull_bytes = 64u << 10;  // one pull; at most 64 KiB
   // Of a body that is written: `paused` at the first, `open` again below the second.
   buf::pipe_limits write{.pause_bytes = 256 << 10, .resume_bytes = 128 << 10, .pause_segments = 4096};
   std::uint32_t inline_bytes = 1024;  // a whole body up to this is copied behind its head: one write, one packet

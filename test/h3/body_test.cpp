@@ -77,6 +77,48 @@ TEST(h3_body, no_more_is_held_than_may_be_unacknowledged) {
   EXPECT_EQ(read_message(x.got).body == pulled_text(3'000'000), true);
 }
 
+TEST(h3_body, what_is_held_depends_on_neither_the_bodys_size_nor_on_how_many_read_slowly) {
+  const auto most_held = [](std::string_view path, unsigned readers) {
+    h3_options o;
+    o.settings.unacked_bytes = 130'000;
+    // All of them together have the connection's credit, which is what bounds them.
+    o.sim.client.transport.connection_window_bytes = o.sim.client.transport.connection_window_most = 300'000;
+    h3_pair p(o);
+    p.net.down.delay_ns = 20 * ms;
+    const bytes said = head(get(path));
+    for (unsigned i = 0; i < readers; ++i) {
+      scripted& x = p.open();
+      x.reads = i == 0;  // the others let the rest wait
+      p.say(x, said, true);
+    }
+    std::uint32_t most = 0;
+    const std::uint64_t until = p.net.now_ns + 10 * second;
+    static_cast<void>(p.net.run(
+        [&] {
+          most = std::max<std::uint32_t>(most, static_cast<std::uint32_t>(pulled_blocks().in_use()));
+          return p.net.now_ns > until;
+        },
+        20 * second));
+    return most;
+  };
+  const std::uint32_t small = most_held("/bytes/1000000", 1);
+  EXPECT_GT(small, 0u);
+  EXPECT_LE(most_held("/bytes/100000000", 1), small + 1);
+  const std::uint32_t few = most_held("/bytes/100000000", 8);
+  EXPECT_LE(most_held("/bytes/100000000", 80), few + 4);
+}
+
+// RFC 9114 7.1: a frame's length is known before its payload.
+TEST(h3_body, a_pulled_body_is_one_data_frame_where_its_size_is_known) {
+  h3_pair p;
+  const read_message sized(p.ask(head(get("/bytes/3000000"))).got);
+  EXPECT_EQ(sized.data_frames, std::vector<std::size_t>{3'000'000});
+  EXPECT_EQ(sized.body == pulled_text(3'000'000), true);
+  const read_message unsized(p.ask(head(get("/unknown/300000"))).got);
+  EXPECT_GE(unsized.data_frames.size(), 300'000u / 65'536);
+  EXPECT_EQ(unsized.body == pulled_text(300'000), true);
+}
+
 // One after another: what is more urgent is over before what is less.
 TEST(h3_body, urgency_says_who_is_served_first) {
   h3_options o;
@@ -144,7 +186,7 @@ TEST(h3_body, waits_for_blocks_and_loses_nothing) {
   h3_options o;
   h3_pair p(o, 12);  // of blocks for heads and frame headers
   std::vector<scripted*> all;
-  for (unsigned i = 0; i < 4; ++i) all.push_back(&p.request(head(get("/bytes/400000"))));
+  for (unsigned i = 0; i < 4; ++i) all.push_back(&p.request(head(get("/unknown/400000"))));
   EXPECT_TRUE(p.net.run([&] { return std::all_of(all.begin(), all.end(), [](auto* x) { return x->over; }); }));
   for (const scripted* x : all) {
     EXPECT_EQ(read_message(x->got).body == pulled_text(400'000), true);

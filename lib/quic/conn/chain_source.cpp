@@ -1,5 +1,6 @@
 // A place stays good while its segment is held: the pipe only adds behind and frees in front, and the last segment may
-// grow. Segments are told apart by their number and not by their mbuf, because one mbuf may be two of them.
+// grow. Segments are told apart by their number and not by their mbuf, because one mbuf may be two of them. A segment is
+// freed with its last byte, so near_ is good while one of its bytes is held.
 #include "quic/conn/chain_source.hpp"
 
 namespace millrace::quic::conn {
@@ -14,8 +15,8 @@ chain_source::place chain_source::find(std::uint64_t offset) const noexcept {
   return at;
 }
 
-unsigned chain_source::borrow(std::uint64_t offset, std::size_t size,
-                              std::span<base::byte_view, most_source_parts> parts) noexcept {
+unsigned chain_source::borrow_far(std::uint64_t offset, std::size_t size,
+                                  std::span<base::byte_view, most_source_parts> parts) noexcept {
   if (offset < base_ || size == 0 || offset >= end()) return 0;
   size = static_cast<std::size_t>(std::min<std::uint64_t>(size, end() - offset));
   place at = find(offset);
@@ -30,13 +31,20 @@ unsigned chain_source::borrow(std::uint64_t offset, std::size_t size,
     if (size == 0 || count == parts.size()) break;
     at = {at.segment->next, at.number + 1, offset};
   }
-  (new_.segment == nullptr || at.number >= new_.number ? new_ : again_) = at;
+  if (new_.segment != nullptr && at.number < new_.number) {
+    again_ = at;
+    return count;
+  }
+  new_ = at;
+  near_ = bytes_of(at);
+  near_offset_ = at.offset;
   return count;
 }
 
 void chain_source::released(std::uint64_t below) noexcept {
   if (below == UINT64_MAX) {
     new_ = again_ = {};
+    near_ = {};
     bytes_.complete_reader();
     return;
   }
@@ -46,6 +54,7 @@ void chain_source::released(std::uint64_t below) noexcept {
   static_cast<void>(bytes_.consume(count));
   base_ += count;
   gone_ += before - bytes_.data().segments();
+  if (near_offset_ + near_.size() <= base_) near_ = {};
   // The first segment may begin further in now; a place in it says where.
   for (place* p : {&new_, &again_}) {
     if (p->segment == nullptr) continue;

@@ -10,7 +10,8 @@
 //          whether to go on. Nothing is refused and nothing dropped; what is held is the mark and what is written after
 //          it was met.
 // Finding  an offset is looked for from the place where the last read ended (new bytes and repeated ones have one
-//          each), so that reading on is O(1); from the front, where neither helps, O(segments).
+//          each), so that reading on is O(1); from the front, where neither helps, O(segments). Inside the segment that
+//          was read last no mbuf is looked at: an offset's bytes do not move while they are held.
 // Owner    the object, which outlives its stream's sending part (application::on_stream_closed()). Idle, it holds no
 //          buffer.
 // Errors   those of the pipe; after a reset it is `closed`, and what is written is freed.
@@ -33,8 +34,12 @@ class chain_source final : public send_source {
   std::uint64_t gone_ = 0;       // segments freed
   std::uint64_t submitted_ = 0;  // bytes the stream knows of
   place new_, again_;
+  base::byte_view near_;           // bytes of the segment of new_, those that were there when it was found
+  std::uint64_t near_offset_ = 0;  // of the first of them
 
   [[nodiscard]] place find(std::uint64_t offset) const noexcept;
+  [[nodiscard]] unsigned borrow_far(std::uint64_t offset, std::size_t size,
+                                    std::span<base::byte_view, most_source_parts> parts) noexcept;
   [[nodiscard]] base::byte_view bytes_of(const place& p) const noexcept {
     return bytes_.data().segment(p.segment, static_cast<std::uint32_t>(p.number - gone_));
   }
@@ -66,7 +71,13 @@ class chain_source final : public send_source {
   [[nodiscard]] std::uint64_t take_new() noexcept { return end() - std::exchange(submitted_, end()); }
 
   [[nodiscard]] unsigned borrow(std::uint64_t offset, std::size_t size,
-                                std::span<base::byte_view, most_source_parts> parts) noexcept override;
+                                std::span<base::byte_view, most_source_parts> parts) noexcept override {
+    const std::uint64_t skip = offset - near_offset_;  // huge when it lies before
+    if (skip >= near_.size() || size > near_.size() - skip || size == 0 || offset < base_)
+      return borrow_far(offset, size, parts);
+    parts[0] = near_.subspan(static_cast<std::size_t>(skip), size);
+    return 1;
+  }
   void released(std::uint64_t below) noexcept override;
 };
 

@@ -185,8 +185,9 @@ void connection::write_streams(packet_draft& draft) noexcept {
 void connection::pull_more(live_stream& s, std::size_t room) noexcept {
   s.pulls = s.source != nullptr && !s.send.is_reset();
   const std::uint64_t unsent = s.send.written() - s.send.sent();
+  if (!s.pulls || unsent >= room) return;
   const std::uint64_t credit = std::min(s.send.credit().available(), send_credit_.available());
-  if (!s.pulls || unsent >= room || credit <= unsent) return;
+  if (credit <= unsent) return;
   const pulled got = s.source->pull(credit - unsent);
   static_cast<void>(s.send.write(got.bytes));
   s.pulls = got.state == pull_state::more && got.bytes != 0;
