@@ -7,6 +7,9 @@
 // Tests    test/json/utf8_test.cpp
 #pragma once
 
+#include <cstring>
+#include <type_traits>
+
 #include "base/bytes.hpp"
 
 namespace millrace::json {
@@ -47,6 +50,16 @@ struct utf8_sequence {
 
 [[nodiscard]] constexpr bool utf8_is_valid(std::string_view text) noexcept {
   while (!text.empty()) {
+    // Most texts are ASCII: eight bytes at a time.
+    if (!std::is_constant_evaluated()) {
+      std::uint64_t eight = 0;
+      while (text.size() >= sizeof(eight)) {
+        std::memcpy(&eight, text.data(), sizeof(eight));
+        if ((eight & 0x8080'8080'8080'8080u) != 0) break;
+        text.remove_prefix(sizeof(eight));
+      }
+      if (text.empty()) break;
+    }
     const utf8_sequence next = utf8_step(text);
     if (!next.valid) return false;
     text.remove_prefix(next.size);
