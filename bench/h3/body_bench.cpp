@@ -191,8 +191,8 @@ void h3_body(benchmark::State& state) {
   const auto size = static_cast<std::uint64_t>(state.range(0));
   const auto block = static_cast<std::uint32_t>(state.range(1));
   static const std::vector<std::uint8_t> bytes = random_bytes(most_body);
-  raw_ends raw(std::move(
-      buf::content::load(blocks(), base::byte_view(bytes).first(static_cast<std::size_t>(size))).value()));
+  raw_ends raw(
+      std::move(buf::content::load(blocks(), base::byte_view(bytes).first(static_cast<std::size_t>(size))).value()));
   const std::uint32_t loaded = blocks().in_use();
   const buf::content& from = raw.files.find("/body")->content;
   opponent whole(from, size, manner::content, block), pulled(from, size, manner::pulled, block),

@@ -1,6 +1,7 @@
 // bench/h3/h3_ends.hpp - an HTTP/3 client and server over bench::quic_ends, and a client that asks without pause.
 //
-// Shape    h3_ends e({.handler = &h}); e.asker says what is asked; e.connect(); e.step_until(n) runs until n requests are
+// Shape    h3_ends e({.handler = &h}); e.asker says what is asked; e.connect(); e.step_until(n) runs until n requests
+// are
 //          answered. Several of them may be run in turns, so that the moods of the machine meet all alike.
 // Units    latencies are TSC cycles as ns, from the request's call to its end.
 // Owner    the handler is the caller's and outlives the ends.
@@ -43,9 +44,9 @@ class asking final : public h3::response_observer, public h3::client_events {
   std::string_view path = "/";
   std::string_view content;  // of a POST
   unsigned streams = 32;
-  bool goes_on = true;  // false: the benchmark calls ask()
+  bool goes_on = true;                     // false: the benchmark calls ask()
   quic::conn::connection* last = nullptr;  // that connected
-  bool keeps = false;  // the last answer's text
+  bool keeps = false;                      // the last answer's text
   std::string text;
   stats::latency_histogram* whole_ns = nullptr;  // where times are kept; nullptr: nowhere
   stats::latency_histogram* first_ns = nullptr;  // until the first byte of the body
@@ -61,8 +62,8 @@ class asking final : public h3::response_observer, public h3::client_events {
       body = std::move(copy);
     }
     auto* const began = reinterpret_cast<void*>(static_cast<std::uintptr_t>(rte_rdtsc()));
-    static_cast<void>(client->request(
-        c, {.fields = fields, .body = std::move(body), .observer = this, .user = began}, now_ns));
+    static_cast<void>(
+        client->request(c, {.fields = fields, .body = std::move(body), .observer = this, .user = began}, now_ns));
   }
   void on_connected(quic::conn::connection& c) noexcept override {
     last = &c;

@@ -29,8 +29,8 @@ class naive_handler final : public http::exchange_handler {
     rapidjson::Writer<rapidjson::StringBuffer> writer(text);
     d.Accept(writer);
     buf::chain out;
-    static_cast<void>(out.append_copy({reinterpret_cast<const std::uint8_t*>(text.GetString()), text.GetSize()},
-                                      x.blocks()));
+    static_cast<void>(
+        out.append_copy({reinterpret_cast<const std::uint8_t*>(text.GetString()), text.GetSize()}, x.blocks()));
     const http::field type[] = {{"content-type", "application/json"}};
     static_cast<void>(x.respond({http::wire::status_code::ok, type}, std::move(out)));
   }
@@ -102,10 +102,12 @@ class naive_handler final : public http::exchange_handler {
 
 // Orders of a shop, up to so many bytes: names, numbers, nested members, some escapes.
 std::string document_of(std::size_t size) {
-  std::string text = R"({"version":"0.1.0","customer":{"name":"J\u00fcrgen \"J\" M.","vip":true,"since":null},"orders":[)";
+  std::string text =
+      R"({"version":"0.1.0","customer":{"name":"J\u00fcrgen \"J\" M.","vip":true,"since":null},"orders":[)";
   for (unsigned i = 0; text.size() + 120 < size; ++i)
-    text += (i == 0 ? "" : ",") + (R"({"id":)" + std::to_string(1'000'000 + i * 7919) +
-            R"(,"item":"a thing of no great use","price":)" + std::to_string(i % 97) + R"(.25,"tags":["new","red"]})");
+    text += (i == 0 ? "" : ",") +
+            (R"({"id":)" + std::to_string(1'000'000 + i * 7919) + R"(,"item":"a thing of no great use","price":)" +
+             std::to_string(i % 97) + R"(.25,"tags":["new","red"]})");
   return text + "]}";
 }
 
@@ -184,8 +186,7 @@ struct served {
   std::vector<http::exchange_handler*> handlers;
   std::unique_ptr<http::dispatcher> root;
 
-  explicit served(bool is_naive)
-      : builtin(std::move(service::builtin::make({}, pattern(), nullptr).value())) {
+  explicit served(bool is_naive) : builtin(std::move(service::builtin::make({}, pattern(), nullptr).value())) {
     http::router_builder b;
     for (const service::route& r : builtin->routes()) {
       static_cast<void>(b.add(r.method, r.pattern, static_cast<std::uint32_t>(handlers.size())));
@@ -206,7 +207,8 @@ struct side {
   explicit side(bool is_naive) : of(is_naive) {}
 };
 
-void tell(benchmark::State& state, const side& ours, const side& naive, std::uint64_t ours_heap, std::uint64_t naive_heap) {
+void tell(benchmark::State& state, const side& ours, const side& naive, std::uint64_t ours_heap,
+          std::uint64_t naive_heap) {
   const auto n = static_cast<double>(ours.requests), m = static_cast<double>(naive.requests);
   state.SetItemsProcessed(static_cast<std::int64_t>(ours.requests));
   state.counters["ours_per_s"] = n / ours.seconds;
@@ -221,7 +223,8 @@ void tell(benchmark::State& state, const side& ours, const side& naive, std::uin
   state.counters["naive_heap"] = static_cast<double>(naive_heap) / m;
 }
 
-// An iteration is 64 requests. Range: bytes of the document that is posted; 0: a GET. *_heap: heap calls a request, a release is one too.
+// An iteration is 64 requests. Range: bytes of the document that is posted; 0: a GET. *_heap: heap calls a request, a
+// release is one too.
 void http_json_handler(benchmark::State& state) {
   const std::string text = state.range(0) == 0 ? "" : document_of(static_cast<std::size_t>(state.range(0)));
   const std::string_view method = text.empty() ? "GET" : "POST";
@@ -255,7 +258,8 @@ void http_json_handler(benchmark::State& state) {
 }
 BENCHMARK(http_json_handler)->ArgName("post")->Arg(0)->Arg(1'000)->Arg(10'000)->UseManualTime();
 
-// The same, 256 an iteration, in HTTP/3 between two endpoints, 32 requests at a time on one connection: both ends and their cryptography.
+// The same, 256 an iteration, in HTTP/3 between two endpoints, 32 requests at a time on one connection: both ends and
+// their cryptography.
 void h3_json(benchmark::State& state) {
   const std::string text = state.range(0) == 0 ? "" : document_of(static_cast<std::size_t>(state.range(0)));
   side ours(false), naive(true);

@@ -1,6 +1,6 @@
 // A place stays good while its segment is held: the pipe only adds behind and frees in front, and the last segment may
-// grow. Segments are told apart by their number and not by their mbuf, because one mbuf may be two of them. A segment is
-// freed with its last byte, so near_ is good while one of its bytes is held.
+// grow. Segments are told apart by their number and not by their mbuf, because one mbuf may be two of them. A segment
+// is freed with its last byte, so near_ is good while one of its bytes is held.
 #include "quic/conn/chain_source.hpp"
 
 namespace millrace::quic::conn {
