@@ -36,7 +36,7 @@ asked* client::request(quic::conn::connection& c, request_to_send&& what, std::u
   count_.add(event::requests);
   a->user = what.user;
   if (!a->send(what.fields, std::move(what.body), what.is_whole)) {
-    count_.add(event::no_memory);
+    a->count_unsent();
     a->was_told_ = true;
     a->fail(error::request_cancelled, message::ending::aborted);
     return nullptr;

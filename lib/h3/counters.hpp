@@ -19,6 +19,8 @@ namespace millrace::h3 {
   X(rejected, "requests refused behind a GOAWAY")                                          \
   X(no_exchange, "requests refused because all exchanges were in use")                     \
   X(no_memory, "exchanges ended because no memory was left")                               \
+  X(fields_invalid, "sections not sent: a field of them is none (RFC 9114 4.2)")           \
+  X(fields_too_large, "sections not sent: larger than the peer takes (RFC 9114 4.2.2)")    \
   X(starved, "times that a body waited because no block was free")                         \
   X(reset_by_peer, "requests or responses that their sender gave up")                      \
   X(stopped_by_peer, "requests or responses that their receiver did not want")             \

@@ -45,9 +45,10 @@ class message {
   bool is_body_over_ = false;
   bool is_finished_ = false;  // sending: nothing more comes
   bool is_failed_ = false;
-  bool was_told_ = false;   // of its end
-  bool is_paused_ = false;  // write() said so
-  bool discards_ = false;   // what is written: the answer has no content
+  bool is_refused_ = false;  // what was to be written last may not be sent
+  bool was_told_ = false;    // of its end
+  bool is_paused_ = false;   // write() said so
+  bool discards_ = false;    // what is written: the answer has no content
   bool is_tunnel_ = false;
 
  private:
@@ -98,11 +99,12 @@ class message {
 
   // --- writing ---
   // HEADERS, and behind it in the same block the header of a DATA frame of `data` bytes and a copy of `copied`.
-  // False: no memory, or more fields than fit.
+  // False: no memory, more fields than fit, or a section that may not be sent, which is counted here.
   [[nodiscard]] bool write_head(std::span<const qpack::field> fields, std::optional<std::uint64_t> data,
                                 const buf::chain* copied) noexcept;
   // The head of a whole message and its body, FIN included where it can be.
   [[nodiscard]] bool write_message(std::span<const qpack::field> fields, http::body&& body) noexcept;
+  void count_unsent() noexcept;  // behind a write that answered false: no_memory, unless it was refused and counted
   [[nodiscard]] buf::flow write(buf::chain&& part) noexcept;
   void finish(std::span<const http::field> trailers) noexcept;
   void go_on() noexcept;  // a pulled body's source has something
@@ -117,6 +119,7 @@ class message {
   [[nodiscard]] const settings& limits() const noexcept { return link_.of().limits(); }
 
  private:
+  [[nodiscard]] bool may_send(std::span<const qpack::field> fields) noexcept;
   [[nodiscard]] bool advance() noexcept;
   [[nodiscard]] bool read_header() noexcept;
   [[nodiscard]] bool begin_frame(const wire::frame_header& h) noexcept;

@@ -2,6 +2,8 @@
 // which is filled in behind.
 #include "h3/message.hpp"
 
+#include "http/wire/field.hpp"
+
 namespace millrace::h3 {
 
 using wire::error;
@@ -19,8 +21,33 @@ void put_head_front(std::uint8_t* at, std::size_t section) noexcept {
 
 }  // namespace
 
+// Pseudo-header fields stand in front: one in a response, up to five in a request (RFC 9114 4.3, RFC 9220 3).
+bool message::may_send(std::span<const qpack::field> fields) noexcept {
+  std::size_t pseudo_left = head_kind() == section_kind::request ? 1 : 5;
+  std::uint64_t size = 0;
+  bool is_good = true;
+  for (const qpack::field& f : fields) {
+    size += f.name.size() + f.value.size() + 32;  // RFC 9114 4.2.2
+    if (pseudo_left != 0 && f.name.starts_with(':')) {
+      --pseudo_left;
+      is_good &= http::wire::is_field_value(f.value);
+    } else {
+      pseudo_left = 0;
+      is_good &= http::wire::is_sendable_field(f.name, f.value);
+    }
+  }
+  is_refused_ = !is_good || size > link_.peer_settings().max_field_section_size;
+  if (is_refused_) count().add(is_good ? event::fields_too_large : event::fields_invalid);
+  return !is_refused_;
+}
+
+void message::count_unsent() noexcept {
+  if (!is_refused_) count().add(event::no_memory);
+}
+
 bool message::write_head(std::span<const qpack::field> fields, std::optional<std::uint64_t> data,
                          const buf::chain* copied) noexcept {
+  if (!may_send(fields)) return false;
   const std::size_t most = qpack::encoder::max_section_size(fields);
   const std::size_t body = copied == nullptr ? 0 : copied->size();
   const std::size_t needed = head_front + most + data_front + body;
@@ -120,8 +147,13 @@ void message::finish(std::span<const http::field> trailers) noexcept {
     std::size_t n = 0;
     for (const http::field& f : trailers)
       if (n < fields.size()) fields[n++] = {f.name, f.value, false};
-    if (!write_head(std::span(fields).first(n), std::nullopt, nullptr)) {
-      count().add(event::no_memory);
+    const bool has_pseudo = fields[0].name.starts_with(':');  // RFC 9114 4.3: never in trailers
+    if (has_pseudo) {
+      is_refused_ = true;
+      count().add(event::fields_invalid);
+    }
+    if (has_pseudo || !write_head(std::span(fields).first(n), std::nullopt, nullptr)) {
+      count_unsent();
       fail(error::internal_error, ending::aborted);
       return;
     }

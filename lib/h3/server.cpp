@@ -197,7 +197,7 @@ bool server_exchange::send(const http::response_head& head, http::body&& what, b
     sent = write_message(all, std::move(what));
   }
   if (!sent) {
-    count().add(event::no_memory);
+    count_unsent();
     fail(error::internal_error, ending::aborted);
     return false;
   }

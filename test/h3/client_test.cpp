@@ -155,6 +155,19 @@ TEST(h3_client, interim_responses_come_before_the_final_one) {
   EXPECT_EQ(n.end, request_end::complete);
 }
 
+TEST(h3_client, an_interim_response_with_a_bad_field_is_left_out) {
+  both p;
+  noted& n = p.ask(get("/hold"));
+  ASSERT_TRUE(p.run([&] { return p.handler.requests.size() == 1; }));
+  http::exchange& x = *p.handler.requests[0].at;
+  const http::field bad{"link", "a\r\nb"};
+  x.inform({http::wire::status_code::early_hints, {&bad, 1}});
+  ASSERT_TRUE(x.respond({http::wire::status_code::no_content, {}}, http::body{}));
+  ASSERT_TRUE(p.run([&] { return n.ended; }));
+  EXPECT_TRUE(n.interim.empty());
+  EXPECT_EQ(n.status, 204u);
+}
+
 TEST(h3_client, what_is_cancelled_ends_on_both_sides) {
   both p;
   noted& n = p.ask(get("/hold"));

@@ -107,6 +107,8 @@ struct read_message {
 // Notes what it is told, and answers by the path:
 //   /            "hello"                     /echo       what comes, as it comes
 //   /bytes/N     pulled                      /file/N     N bytes of loaded content
+//   /fields      204 with the fields of `answer`, which may be refused
+//   /trailers    200, and behind it those fields
 //   /hold        nothing, until told         /ignore     204, the body left where it is
 class noting_handler final : public http::exchange_handler {
  public:
@@ -122,6 +124,7 @@ class noting_handler final : public http::exchange_handler {
     unsigned writable = 0;
   };
   std::deque<seen> requests;
+  fields answer;
   buf::content* content = nullptr;
   plain_pool* pull_pool = nullptr;
   std::uint64_t most_pulled = 0;
@@ -140,6 +143,11 @@ class noting_handler final : public http::exchange_handler {
     s.is_early = r.is_early;
     for (const http::field& f : r.fields) s.all.emplace_back(f.name, f.value);
     if (s.path == "/hold") return;
+    if (s.path == "/fields") return void(x.respond({http::wire::status_code::no_content, answer}, http::body{}));
+    if (s.path == "/trailers") {
+      EXPECT_TRUE(x.begin({http::wire::status_code::ok, {}}));
+      return x.finish(answer);
+    }
     if (s.path == "/ignore") {
       EXPECT_TRUE(x.respond({http::wire::status_code::no_content, {}}, http::body{}));
       return;

@@ -122,6 +122,47 @@ TEST(h3_server, a_body_that_is_not_wanted_is_stopped) {
   EXPECT_TRUE(p.rests());
 }
 
+TEST(h3_server, sends_no_field_that_is_none) {
+  const fields bad{{"Capital", "x"}, {"", "x"},          {"two words", "x"}, {"x", "a\r\nset-cookie: b"},
+                   {"x", "a\nb"},    {"x", " a"},        {"x", {"a\0b", 3}}, {"connection", "close"},
+                   {"te", "gzip"},   {":status", "200"}, {":path", "/"}};
+  for (const std::string_view path : {"/fields", "/trailers"}) {
+    h3_pair p;
+    std::uint64_t refused = 0;
+    for (const http::field& f : bad) {
+      p.handler.answer = {f, {"good", "yes"}};
+      scripted& x = p.ask(head(get(path)));
+      EXPECT_TRUE(x.over) << f.name;
+      EXPECT_EQ(p.count(event::fields_invalid), ++refused) << path << ' ' << f.name << ' ' << f.value;
+      ASSERT_TRUE(p.rests());
+      EXPECT_EQ(p.handler.requests.back().end, exchange_end::aborted) << f.name;
+    }
+    EXPECT_EQ(p.count(event::no_memory), 0u);
+    p.handler.answer = {{"good", "a b"}, {"te", "trailers"}};
+    EXPECT_EQ(read_message(p.ask(head(get(path))).got).heads.back()["good"], "a b");
+  }
+}
+
+TEST(h3_server, sends_no_section_that_is_larger_than_the_peer_takes) {
+  h3_options o;
+  o.says_settings = false;
+  h3_pair p(o);
+  scripted& control = p.open(quic::stream::direction::unidirectional);
+  // ":status" and "204" with 32, "x" and 40 with 32: 115.
+  p.say(control, varint(0) + frame(h3::wire::frame_type::settings, varint(6) + varint(115)));
+  p.net.wait(100 * ms);
+  const std::string value(41, 'v');
+  p.handler.answer = {{"x", std::string_view(value).substr(1)}};
+  EXPECT_EQ(read_message(p.ask(head(get("/fields"))).got).status(), "204");
+  EXPECT_EQ(p.count(event::fields_too_large), 0u);
+  p.handler.answer = {{"x", value}};
+  EXPECT_TRUE(p.ask(head(get("/fields"))).got.empty());
+  EXPECT_EQ(p.count(event::fields_too_large), 1u);
+  EXPECT_EQ(p.count(event::no_memory), 0u);
+  EXPECT_TRUE(p.rests());
+  EXPECT_EQ(p.handler.requests.back().end, exchange_end::aborted);
+}
+
 TEST(h3_server, many_requests_at_once) {
   h3_pair p;
   std::vector<scripted*> all;

@@ -85,6 +85,10 @@ bool is_connection_specific(std::string_view name, std::string_view value) noexc
   }
 }
 
+bool is_sendable_field(std::string_view name, std::string_view value) noexcept {
+  return is_lower_token(name) && is_field_value(value) && !is_connection_specific(name, value);
+}
+
 bool next_element(std::string_view& list, std::string_view& element) noexcept {
   while (!list.empty()) {
     bool quoted = false;

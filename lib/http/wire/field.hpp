@@ -25,6 +25,11 @@ namespace millrace::http::wire {
 // lower case. `te` may come with the value "trailers" and no other.
 [[nodiscard]] bool is_connection_specific(std::string_view name, std::string_view value) noexcept;
 
+// What may be written as a field, whoever made it up: a name in lower case, a value that ends no line, nothing that
+// speaks of a connection. Asked before a field is sent, so that no answer is split where HTTP/1.1 carries it (RFC
+// 9110 5.5).
+[[nodiscard]] bool is_sendable_field(std::string_view name, std::string_view value) noexcept;
+
 [[nodiscard]] constexpr char to_lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }

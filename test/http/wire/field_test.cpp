@@ -51,6 +51,18 @@ TEST(http_field, two_bad_bytes_beside_each_other_do_not_hide_one_another) {
   }
 }
 
+TEST(http_field, what_may_be_sent_splits_no_message_and_speaks_of_no_connection) {
+  EXPECT_TRUE(is_sendable_field("x-a", "a b"));
+  EXPECT_TRUE(is_sendable_field("te", "trailers"));
+  EXPECT_FALSE(is_sendable_field("X-a", "a"));
+  EXPECT_FALSE(is_sendable_field(":path", "/"));
+  EXPECT_FALSE(is_sendable_field("", "a"));
+  EXPECT_FALSE(is_sendable_field("x", "a\r\nb: c"));
+  EXPECT_FALSE(is_sendable_field("x", std::string_view("a\0b", 3)));
+  EXPECT_FALSE(is_sendable_field("connection", "close"));
+  EXPECT_FALSE(is_sendable_field("transfer-encoding", "chunked"));
+}
+
 TEST(http_field, reads_nothing_behind_the_end) {
   test::guard_page page;
   for (std::size_t size = 0; size < 40; ++size) {
