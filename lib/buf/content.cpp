@@ -20,7 +20,6 @@ base::failure no_blocks(const std::string& what, const large_block_pool& blocks)
 
 }  // namespace
 
-// The rest of the last block, or a new one; empty when the pool is.
 base::byte_span content::room() {
   const auto used = static_cast<std::size_t>(size_bytes_ % large_block_bytes);
   if (used == 0 && held_.size() * large_block_bytes == size_bytes_) {

@@ -1,7 +1,8 @@
 // buf/content.hpp - a file or other fixed bytes, loaded once into 64 KiB blocks and sent from there without a copy.
 //
 // Shape    blocks of a large_block_pool, filled on the control thread (load_file reads the file there: no system call
-//          is ever made while it is being sent); content_source streams a range of it.
+//          is ever made while it is being sent); content_source streams a range of it. Many small things lie in one
+//          content, one behind the other: whoever fills it so uses room() and took().
 // Units    bytes.
 // Owner    content holds its blocks; packets made from it hold theirs too, so content may go while packets are out.
 //          A source borrows the content.
@@ -26,6 +27,8 @@ class content {
 
  public:
   content() noexcept = default;
+  // Empty, to be filled by room() and took().
+  explicit content(large_block_pool& blocks) noexcept : blocks_(&blocks) {}
 
   [[nodiscard]] static base::result<content> load(large_block_pool& blocks, base::byte_view bytes);
   // The whole file, which must be a regular one and not change meanwhile.
@@ -37,9 +40,14 @@ class content {
   // The bytes from `offset` on, at most `most` and at most to the end of their block.
   [[nodiscard]] packet share(std::uint64_t offset, std::uint32_t most) const noexcept;
 
+  // --- filling, on the control thread, before anything of it is shared ---
+  // Where the next bytes go: the rest of the last block, or a new one; empty when the pool is.
+  [[nodiscard]] base::byte_span room();
+  // So many of them were written, at most room().size().
+  void took(std::size_t bytes) noexcept { size_bytes_ += bytes; }
+
  private:
   [[nodiscard]] bool add(base::byte_view bytes);
-  [[nodiscard]] base::byte_span room();
 };
 
 class content_source {
