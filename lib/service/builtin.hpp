@@ -16,6 +16,7 @@
 // Threads  one lcore; counters from anywhere. Tests  test/service/builtin_test.cpp
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "buf/large_block_pool.hpp"
@@ -44,6 +45,9 @@ struct route {
   std::string_view pattern;  // http/router.hpp
   http::exchange_handler* handler = nullptr;
 };
+
+// Where no directory can be: what routes() has, by first segment.
+inline constexpr std::array<std::string_view, 5> reserved_paths = {"/bytes", "/discard", "/echo", "/json", "/stats"};
 
 struct counters {
   stats::counter bytes, echoes, discards, json, stats, pages, refused, no_memory;

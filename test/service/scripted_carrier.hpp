@@ -18,7 +18,7 @@ namespace millrace::test {
 class scripted_carrier final : public http::exchange {
   mem::packet_pool& pool_;
   buf::mbuf_source blocks_;
-  std::string path_;
+  std::string path_, query_;
   std::vector<http::field> fields_;
   buf::chain body_in_;
   bool sent_all_ = false, told_all_ = false;
@@ -51,6 +51,11 @@ class scripted_carrier final : public http::exchange {
     handler = &root;
     root.on_request(*this);
     if (!has_body) send_end();  // the end is told also where there is no body
+  }
+  // Before begin().
+  void query(std::string text) {
+    query_ = std::move(text);
+    request_.query = query_;
   }
   // One piece of the body, as a packet of its own, which the handler is not told of.
   void queue(std::string_view piece) {
