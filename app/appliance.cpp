@@ -110,6 +110,7 @@ struct appliance::parts {
   std::string version{app::version()};
   rpc::server_facts facts;
   std::unique_ptr<quic_shared> quic;
+  std::unique_ptr<service::site> site;  // outlives the exchanges of the units
   std::unique_ptr<appliance_stats> stats;
   std::vector<std::unique_ptr<unit>> units;
   pipeline::lcore_counters drained;
@@ -170,6 +171,16 @@ struct appliance::parts {
     return base::done{};
   }
 
+  outcome make_site(std::size_t lcores) {
+    const std::vector<service::site_directory> directories = directories_of(config);
+    if (directories.empty() || config.quic.port == 0 || !config.quic.h3) return base::done{};
+    auto made = service::site::make(directories, config.http.limits, lcores);
+    if (!made) return made.error();
+    site = std::move(made.value());
+    stats->add(*site);
+    return base::done{};
+  }
+
   outcome make_methods() {
     if (!serves_srmp() || config.srmp.answer != srmp_answer::rpc) return base::done{};
     methods = rpc::method_table::make();
@@ -195,7 +206,7 @@ struct appliance::parts {
       answers.echoes = &u.echoes;
     }
     if (quic) {
-      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers, stats.get());
+      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers, {stats.get(), site.get(), which});
       if (!made) return made.error();
       u.quic = std::move(made.value());
       if (auto opened = u.loop->open(config.quic.port, u.quic->service()); !opened) return opened;
@@ -264,6 +275,7 @@ base::result<std::unique_ptr<appliance>> appliance::make(const serve_config& con
                                                       : std::vector<unsigned>(lcores.begin(), lcores.end());
   const auto instances = static_cast<std::uint16_t>(places.size());
   if (auto quic = made->make_quic(places.size()); !quic) return quic.error();
+  if (auto site = made->make_site(places.size()); !site) return site.error();
   for (std::uint16_t i = 0; i < instances; ++i)
     if (auto unit = made->make_unit(places[i], i, instances, seed, pool); !unit) return unit.error();
   std::vector<pipeline::service_loop*> loops;
@@ -347,7 +359,12 @@ figures appliance::total() const noexcept {
 
 void appliance::keep_up() noexcept {
   if (parts_->quic) static_cast<void>(parts_->quic->write_key_log());
+  if (parts_->site) static_cast<void>(parts_->site->reap());
 }
+
+outcome appliance::reload() { return parts_->site ? parts_->site->reload() : outcome(base::done{}); }
+bool appliance::has_directories() const noexcept { return parts_->site != nullptr; }
+std::string appliance::describe_directories() const { return parts_->site ? parts_->site->describe() : std::string{}; }
 
 std::string appliance::spki_pin() const { return parts_->quic ? parts_->quic->spki_pin() : std::string{}; }
 
@@ -396,6 +413,7 @@ kinds appliance::errors() const {
     if (u->quic) u->quic->add_errors(found);
     for (std::size_t i = 0; i < u->loop->interfaces(); ++i) add_host_errors(u->loop->host(i).figures(), found);
   }
+  if (parts_->site) add(found, "site_reload_failures", parts_->site->reload_failures());
   return found;
 }
 
@@ -424,6 +442,7 @@ std::string appliance::describe() const {
     fmt::format_to(out, "QUIC on UDP port {}: {}; {} files; {} certificate, pin {}\n", p.config.quic.port,
                    fmt::join(p.quic->protocols(), ", "), p.quic->files(),
                    p.quic->is_self_signed() ? "a self-signed" : "the configured", p.quic->spki_pin());
+  text += describe_directories();
   if (p.config.echo_port != 0) fmt::format_to(out, "echo on UDP port {}\n", p.config.echo_port);
   return text;
 }

@@ -78,8 +78,14 @@ class appliance {
   [[nodiscard]] pipeline::figures total() const noexcept;
   [[nodiscard]] appliance_readiness readiness() const;
 
-  // The control thread's part, a few times a second: the key log is written.
+  // The control thread's part, a few times a second: the key log is written, files that were replaced are freed.
   void keep_up() noexcept;
+  // Where directories are served: loads them again; what is under way keeps the files it began with. A failure: all is
+  // as it was. Takes as long as reading the files does; an appliance without lcores answers nobody meanwhile.
+  base::outcome reload();
+  [[nodiscard]] bool has_directories() const noexcept;
+  // What is served from them, and what not: lines, each ended; empty without.
+  [[nodiscard]] std::string describe_directories() const;
   // Of the QUIC certificate; empty without QUIC.
   [[nodiscard]] std::string spki_pin() const;
   // Made by TLS handshakes on data-path lcores.

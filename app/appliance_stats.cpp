@@ -70,6 +70,7 @@ void appliance_stats::write(json::writer& to) noexcept {
   write_lcores(to);
   write_protocols(to);
   write_latency(to);
+  if (site_ != nullptr) write_site(to);
   write_pools(to);
   to.end_object();
 }
@@ -157,6 +158,34 @@ void appliance_stats::write_protocols(json::writer& to) const noexcept {
       if (p.quic != nullptr && p.quic->h3() != nullptr) sum += p.quic->h3()->events().get(e);
     if (sum != 0 || e == h3::event::requests) to.member(h3::to_string(e), sum);
   }
+  to.end_object();
+}
+
+void appliance_stats::write_site(json::writer& to) const noexcept {
+  using counters = service::site_counters;
+  constexpr std::array<std::pair<std::string_view, stats::counter counters::*>, 8> answers{
+      {{"files", &counters::files},
+       {"ranges", &counters::ranges},
+       {"not_modified", &counters::not_modified},
+       {"redirects", &counters::redirects},
+       {"not_found", &counters::not_found},
+       {"not_acceptable", &counters::not_acceptable},
+       {"precondition_failed", &counters::precondition_failed},
+       {"not_satisfiable", &counters::not_satisfiable}}};
+  to.key("site");
+  to.begin_object();
+  for (const auto& [name, which] : answers) {
+    std::uint64_t sum = 0;
+    for (const part& p : parts_)
+      if (p.quic != nullptr && p.quic->h3() != nullptr && p.quic->h3()->site() != nullptr)
+        sum += (p.quic->h3()->site()->*which).get();
+    to.member(name, sum);
+  }
+  to.member("reloads", site_->reloads());
+  to.member("reload_failures", site_->reload_failures());
+  to.member("loaded_files", site_->files());
+  to.member("loaded_bytes", site_->bytes());
+  to.member("trees", site_->trees());
   to.end_object();
 }
 

@@ -22,6 +22,7 @@ class appliance_stats final : public service::stats_source {
     const quic_server* quic;
   };
   std::vector<part> parts_;
+  const service::site* site_ = nullptr;
   const mem::packet_pool& pool_;
   std::string version_;
   std::uint64_t began_ns_;
@@ -30,12 +31,14 @@ class appliance_stats final : public service::stats_source {
   void write_protocols(json::writer& to) const noexcept;
   void write_latency(json::writer& to) const noexcept;
   void write_pools(json::writer& to) const noexcept;
+  void write_site(json::writer& to) const noexcept;
 
  public:
   appliance_stats(const mem::packet_pool& pool, std::string version);
   void add(unsigned lcore, const pipeline::service_loop& loop, const quic_server* quic) {
     parts_.push_back({lcore, &loop, quic});
   }
+  void add(const service::site& site) { site_ = &site; }
   void write(json::writer& to) noexcept override;
 };
 

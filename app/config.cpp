@@ -29,6 +29,12 @@ serve_config default_config() {
   return c;
 }
 
+std::vector<service::site_directory> directories_of(const serve_config& config) {
+  std::vector<service::site_directory> all = config.http.directories;
+  if (!config.quic.root.empty()) all.insert(all.begin(), {"/", config.quic.root});
+  return all;
+}
+
 net::host_route default_route(const ip_address& gateway) noexcept {
   net::host_route r;
   r.prefix.family = gateway.family;

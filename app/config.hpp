@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/http_config.hpp"
 #include "app/options.hpp"
 #include "app/quic_config.hpp"
 #include "base/result.hpp"
@@ -65,6 +66,7 @@ struct serve_config {
   net::host_limits limits;                   // of each interface, each lcore its own
   srmp_config srmp;
   quic_config quic;
+  http_config http;
   std::uint16_t echo_port = 0;  // UDP echo; 0: none
   pipeline::loop_settings loop;
   pool_config pool;
@@ -76,6 +78,8 @@ struct serve_config {
 // 198.18.0.1/24 and 2001:db8:18::1/64 on the first port, SRMP on 5500.
 [[nodiscard]] serve_config default_config();
 [[nodiscard]] std::vector<net::host_address> default_addresses();
+// What is served over HTTP: [[http.directory]], and quic.root at /.
+[[nodiscard]] std::vector<service::site_directory> directories_of(const serve_config& config);
 // A gateway is a route of its family to everywhere.
 [[nodiscard]] net::host_route default_route(const base::ip_address& gateway) noexcept;
 [[nodiscard]] bool is_default_route(const net::host_route& route) noexcept;

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include "app/config.hpp"
+#include "app/config_keys.hpp"
+#include "env/text_file.hpp"
+#include "http/wire/target.hpp"
+#include "service/builtin.hpp"
 
 namespace millrace::app {
 namespace {
@@ -185,6 +189,28 @@ class checker {
     return base::done{};
   }
 
+  // A place that a request can name, and that is not taken.
+  [[nodiscard]] outcome check_directory(std::size_t i) const {
+    const service::site_directory& d = c_.http.directories[i];
+    const std::string path = fmt::format("http.directory.{}", i);
+    std::vector<char> scratch(d.path.size());
+    const bool is_normal = http::wire::normalize_path(service::percent_encoded(d.path), scratch).path == d.path;
+    if (!is_normal || !d.path.starts_with('/') || d.path.find_first_of("{}") != std::string::npos ||
+        (d.path.ends_with('/') && d.path != "/"))
+      return refused(path + ".path", describe(config_value(d.path)) + " is no path that a directory can have",
+                     "like \"/\" or \"/docs\": a slash in front, none behind, no braces, no segment that is a dot");
+    for (const std::string_view builtin : service::reserved_paths)
+      if (d.path == builtin) return refused(path + ".path", d.path + " is a built-in endpoint");
+    if (d.path == "/" && !c_.quic.root.empty())
+      return refused(path + ".path", "/ is the root's already, given at " + origins_.of("quic.root"));
+    for (std::size_t j = 0; j < i; ++j)
+      if (c_.http.directories[j].path == d.path)
+        return refused(path + ".path", fmt::format("{} is given twice, before at {}", d.path,
+                                                   origins_.of(fmt::format("http.directory.{}.path", j))));
+    if (!env::is_directory(d.root)) return refused(path + ".root", describe(config_value(d.root)) + " is no directory");
+    return base::done{};
+  }
+
   [[nodiscard]] outcome check_whole() const {
     if (c_.srmp.port != 0 && c_.srmp.port == c_.echo_port)
       return refused("echo-port",
@@ -196,6 +222,8 @@ class checker {
       return refused("quic-port",
                      fmt::format("UDP port {} is SRMP's already, at {}", c_.quic.port, origins_.of("srmp-port")));
     if (auto fine = check_quic(); !fine) return fine;
+    for (std::size_t i = 0; i < c_.http.directories.size(); ++i)
+      if (auto fine = check_directory(i); !fine) return fine;
     if (c_.limits.pending_frames < c_.limits.pending_per_neighbour)
       return refused("limits.pending-frames", fmt::format("{} is less than pending-per-neighbour, which is {}",
                                                           c_.limits.pending_frames, c_.limits.pending_per_neighbour));

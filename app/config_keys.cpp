@@ -266,12 +266,12 @@ config_keys quic_keys(quic_config& c) {
   return {
       path_text("cert", c.cert, "the certificate chain in PEM; empty: self-signed, made at the start"),
       path_text("key", c.key, "its private key in PEM"),
-      path_text("root", c.root, "files below it are served at /; empty: none"),
+      path_text("root", c.root, "files below it are served at /, over HTTP/3 and hq-interop; empty: none"),
       path_text("keylog", c.keylog, "TLS secrets are appended to it; empty: where SSLKEYLOGFILE says, if it does"),
       path_text("qlog", c.qlog, "a directory: qlog of each connection is written into it; empty: none"),
       flag("early-data", c.early_data, "0-RTT: each hello once, within ten seconds; not with SRMP"),
       flag("srmp", c.srmp, "SRMP on streams (ALPN srmp), answered as [srmp] says"),
-      flag("h3", c.h3, "HTTP/3 with the built-in endpoints"),
+      flag("h3", c.h3, "HTTP/3 with the built-in endpoints and directories"),
       flag("echo", c.echo, "streams that come back (ALPN echo)"),
       number("reply-blocks", c.reply_blocks, 64, million,
              "of 2 KiB, for replies and echoes not acknowledged, of each lcore"),
@@ -310,6 +310,16 @@ config_keys quic_keys(quic_config& c) {
       ip_text("preferred-ipv6", t.preferred_ipv6.address, base::ip_family::v6, "the same; empty: nowhere"),
       flag("ecn", t.use_ecn, "packets are marked, as long as the path keeps the marks"),
   };
+}
+
+config_keys http_keys(http_config& c) {
+  return {number("files", c.limits.most_files, 1, 1u << 24, "at most, of all directories"),
+          size("bytes", c.limits.most_bytes, 65536, std::uint64_t{1} << 46, "at most, of all of them in memory"),
+          number("path-bytes", c.limits.most_path_bytes, 16, 4096, "of a file's path below its directory")};
+}
+
+config_keys directory_keys(service::site_directory& c) {
+  return {path_text("path", c.path, "where its files appear"), path_text("root", c.root, "on disk")};
 }
 
 config_keys peer_keys(srmp::compatibility& c) {

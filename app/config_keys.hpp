@@ -32,15 +32,17 @@ struct config_key {
 };
 using config_keys = std::vector<config_key>;
 
-[[nodiscard]] config_keys top_keys(serve_config& c);              // before any table
-[[nodiscard]] config_keys interface_keys(interface_config& c);    // [[interface]], without its lists
-[[nodiscard]] config_keys srmp_keys(srmp_config& c);              // [srmp]
-[[nodiscard]] config_keys quic_keys(quic_config& c);              // [quic]
-[[nodiscard]] config_keys peer_keys(srmp::compatibility& c);      // [srmp.peers]
-[[nodiscard]] config_keys rpc_keys(rpc::service_limits& c);       // [rpc]
-[[nodiscard]] config_keys limit_keys(net::host_limits& c);        // [limits]
-[[nodiscard]] config_keys loop_keys(pipeline::loop_settings& c);  // [loop]
-[[nodiscard]] config_keys pool_keys(pool_config& c);              // [pool]
+[[nodiscard]] config_keys top_keys(serve_config& c);                   // before any table
+[[nodiscard]] config_keys interface_keys(interface_config& c);         // [[interface]], without its lists
+[[nodiscard]] config_keys srmp_keys(srmp_config& c);                   // [srmp]
+[[nodiscard]] config_keys quic_keys(quic_config& c);                   // [quic]
+[[nodiscard]] config_keys http_keys(http_config& c);                   // [http], without its list
+[[nodiscard]] config_keys directory_keys(service::site_directory& c);  // [[http.directory]]
+[[nodiscard]] config_keys peer_keys(srmp::compatibility& c);           // [srmp.peers]
+[[nodiscard]] config_keys rpc_keys(rpc::service_limits& c);            // [rpc]
+[[nodiscard]] config_keys limit_keys(net::host_limits& c);             // [limits]
+[[nodiscard]] config_keys loop_keys(pipeline::loop_settings& c);       // [loop]
+[[nodiscard]] config_keys pool_keys(pool_config& c);                   // [pool]
 
 // "the text \"x\"", "the number 5", "an array": for messages.
 [[nodiscard]] std::string describe(const config_value& value);

@@ -276,6 +276,27 @@ class config_reader {
     });
   }
 
+  void read_directories(const toml::node& node) {
+    std::vector<service::site_directory>& all = config_.http.directories;
+    each_table("directory", node, "[[http.directory]]", [&](const toml::table& table) {
+      if (all.size() == max_directories)
+        return refuse(table.source().begin, "more than " + std::to_string(max_directories) + " directories");
+      const std::string path = "http.directory." + std::to_string(all.size());
+      note(path, table);
+      all.emplace_back();
+      take_table(table, path, directory_keys(all.back()), {}, [](std::string_view, const toml::node&) {});
+      for (const std::string_view key : {"path", "root"})
+        if (!table.contains(key)) refuse(table.source().begin, fmt::format("'{}' is missing here", key));
+    });
+  }
+
+  void read_http(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) return refuse_value("http", node, "a table");
+    take_table(*table, "http", http_keys(config_.http), {"directory"},
+               [&](std::string_view, const toml::node& directories) { read_directories(directories); });
+  }
+
   void read_srmp(const toml::node& node) {
     const toml::table* table = node.as_table();
     if (table == nullptr) return refuse_value("srmp", node, "a table");
@@ -292,13 +313,14 @@ class config_reader {
     const bool has_interfaces = root.contains("interface");
     std::vector<placed_route> gateways;
     take_table(root, "", top_keys(config_),
-               {"address", "gateway", "lcores", "interface", "srmp", "rpc", "quic", "limits", "loop", "pool"},
+               {"address", "gateway", "lcores", "interface", "srmp", "rpc", "quic", "http", "limits", "loop", "pool"},
                [&](std::string_view key, const toml::node& node) {
                  if (key == "interface") return read_interfaces(node);
                  if (key == "lcores") return read_lcores(node);
                  if (key == "srmp") return read_srmp(node);
                  if (key == "rpc") return take_section(key, node, rpc_keys(config_.srmp.rpc));
                  if (key == "quic") return take_section(key, node, quic_keys(config_.quic));
+                 if (key == "http") return read_http(node);
                  if (key == "limits") return take_section(key, node, limit_keys(config_.limits));
                  if (key == "loop") return take_section(key, node, loop_keys(config_.loop));
                  if (key == "pool") return take_section(key, node, pool_keys(config_.pool));

@@ -87,6 +87,12 @@ std::string to_toml(const serve_config& config) {
   out.keys(rpc_keys(c.srmp.rpc));
   out.heading("[quic]", "times in seconds");
   out.keys(quic_keys(c.quic));
+  out.heading("[http]", "files that are served, from memory");
+  out.keys(http_keys(c.http));
+  for (service::site_directory& d : c.http.directories) {
+    out.heading("[[http.directory]]", "");
+    out.keys(directory_keys(d));
+  }
   out.heading("[limits]", "what is kept for strangers, of each interface and lcore; times in seconds");
   out.keys(limit_keys(c.limits));
   out.heading("[loop]", "");

@@ -22,14 +22,19 @@ service::settings service_settings_for(const quic::endpoint::endpoint_settings& 
 
 base::result<std::unique_ptr<h3_service>> h3_service::make(const quic::endpoint::endpoint_settings& endpoint,
                                                            const buf::content& pattern, const buf::mbuf_source& blocks,
-                                                           service::stats_source* stats,
-                                                           std::int64_t wall_less_clock_ns) {
+                                                           const http_parts& parts, std::int64_t wall_less_clock_ns) {
   auto made = std::make_unique<h3_service>();
-  auto builtin = service::builtin::make(service_settings_for(endpoint), pattern, stats);
+  auto builtin = service::builtin::make(service_settings_for(endpoint), pattern, parts.stats);
   if (!builtin) return builtin.error();
   made->builtin_ = std::move(builtin.value());
+  std::vector<service::route> all = made->builtin_->routes();
+  if (parts.site != nullptr) {
+    made->site_ = std::make_unique<service::site_handler>(*parts.site, parts.lcore, wall_less_clock_ns);
+    const std::vector<service::route> more = made->site_->routes();
+    all.insert(all.end(), more.begin(), more.end());
+  }
   http::router_builder routes;
-  for (const service::route& r : made->builtin_->routes()) {
+  for (const service::route& r : all) {
     if (auto added = routes.add(r.method, r.pattern, static_cast<std::uint32_t>(made->handlers_.size())); !added)
       return added.error();
     made->handlers_.push_back(r.handler);

@@ -1,6 +1,7 @@
-// app/h3_service.hpp - HTTP/3 on an lcore's QUIC endpoint: the built-in endpoints behind a dispatcher.
+// app/h3_service.hpp - HTTP/3 on an lcore's QUIC endpoint: the built-in endpoints and static directories behind a
+// dispatcher.
 //
-// Owner    the object; dies behind its endpoint. `stats` and `pattern` are the caller's, and outlive it.
+// Owner    the object; dies behind its endpoint. `pattern` and what http_parts names are the caller's, and outlive it.
 // Errors   make(): no memory. Threads  one lcore; counters from anywhere. Tests  test/e2e/h3_test.py
 #pragma once
 
@@ -8,8 +9,16 @@
 #include "h3/server.hpp"
 #include "http/dispatcher.hpp"
 #include "service/builtin.hpp"
+#include "service/site_handler.hpp"
 
 namespace millrace::app {
+
+// What answers HTTP on an lcore, whatever version carries it.
+struct http_parts {
+  service::stats_source* stats = nullptr;  // nullptr: no /stats and no status page
+  service::site* site = nullptr;           // nullptr: no directories
+  std::size_t lcore = 0;                   // as the site counts
+};
 
 class h3_service {
   // Tells the dispatcher what time it is, by the clock of whoever asks.
@@ -25,6 +34,7 @@ class h3_service {
   wall_clock clock_;
   std::array<http::request_filter*, 1> before_{&clock_};
   std::unique_ptr<service::builtin> builtin_;
+  std::unique_ptr<service::site_handler> site_;  // where there are directories
   http::router routes_;
   std::vector<http::exchange_handler*> handlers_;
   std::unique_ptr<http::dispatcher> dispatcher_;
@@ -35,7 +45,7 @@ class h3_service {
   [[nodiscard]] static base::result<std::unique_ptr<h3_service>> make(const quic::endpoint::endpoint_settings& endpoint,
                                                                       const buf::content& pattern,
                                                                       const buf::mbuf_source& blocks,
-                                                                      service::stats_source* stats,
+                                                                      const http_parts& parts,
                                                                       std::int64_t wall_less_clock_ns);
   base::outcome serve_on(quic::endpoint::quic_endpoint& endpoint) { return server_->serve_on(endpoint); }
 
@@ -47,9 +57,26 @@ class h3_service {
     server_->list(to);
     builtin_->list(to);
   }
+  // nullptr: no directories.
+  [[nodiscard]] const service::site_counters* site() const noexcept { return site_ ? &site_->count() : nullptr; }
+  // What tells of trouble, by kind: "h3_body_too_slow" ...; no zeroes.
+  template <class Add>
+  void for_each_trouble(Add&& add) const;
 };
 
 // EAL memory of one, a little above the truth.
 [[nodiscard]] std::size_t expected_h3_bytes(const quic::endpoint::endpoint_settings& endpoint);
+
+template <class Add>
+void h3_service::for_each_trouble(Add&& add) const {
+  for (std::size_t i = 0; i < h3::event_count; ++i)
+    if (const auto e = static_cast<h3::event>(i); h3::is_trouble(e))
+      add("h3_" + std::string(h3::to_string(e)), events().get(e));
+  if (site_) {
+    add("site_not_found", site_->count().not_found.get());
+    add("site_not_acceptable", site_->count().not_acceptable.get());
+    add("site_not_satisfiable", site_->count().not_satisfiable.get());
+  }
+}
 
 }  // namespace millrace::app

@@ -211,7 +211,7 @@ bool quic_shared::write_key_log() noexcept {
 
 base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared, std::size_t which,
                                                              const quic_link& link, mem::packet_pool& pool,
-                                                             const quic_srmp& srmp, service::stats_source* stats) {
+                                                             const quic_srmp& srmp, const http_parts& http) {
   auto made = std::make_unique<quic_server>();
   auto engine = crypto::engine::make();
   if (!engine) return failure{"IPsec-MB cannot start on this CPU", ""};
@@ -243,7 +243,7 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
   }
   if (shared.config_.h3) {
     const std::int64_t wall_less_clock_ns = env::wall_now_ns() - static_cast<std::int64_t>(env::tsc_clock{}.now_ns());
-    auto h3 = h3_service::make(s, shared.pattern_, *made->replies_, stats, wall_less_clock_ns);
+    auto h3 = h3_service::make(s, shared.pattern_, *made->replies_, http, wall_less_clock_ns);
     if (!h3) return h3.error();
     made->h3_ = std::move(h3.value());
     if (auto served = made->h3_->serve_on(*made->endpoint_); !served) return served.error();
@@ -295,9 +295,7 @@ void quic_server::add_errors(std::vector<std::pair<std::string, std::uint64_t>>&
     add("echo_streams_refused", echo_->counters().refused.get());
     add("echo_streams_starved", echo_->counters().starved.get());
   }
-  for (std::size_t i = 0; h3_ && i < h3::event_count; ++i)
-    if (const auto e = static_cast<h3::event>(i); h3::is_trouble(e))
-      add("h3_" + std::string(h3::to_string(e)), h3_->events().get(e));
+  if (h3_) h3_->for_each_trouble(add);
   if (!srmp_) return;
   const srmp::server_counters& served = srmp_->counters();
   const pipeline::srmp_stream_counters& streams = srmp_->streams();

@@ -76,8 +76,7 @@ class quic_server {
  public:
   [[nodiscard]] static base::result<std::unique_ptr<quic_server>> make(quic_shared& shared, std::size_t which,
                                                                        const quic_link& link, mem::packet_pool& pool,
-                                                                       const quic_srmp& srmp,
-                                                                       service::stats_source* stats);
+                                                                       const quic_srmp& srmp, const http_parts& http);
   quic_server() = default;
   quic_server(const quic_server&) = delete;
   quic_server& operator=(const quic_server&) = delete;

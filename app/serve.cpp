@@ -150,6 +150,18 @@ void print_period(serve_run& run, double at_s, double period_s) {
   for (std::size_t i = 0; i < run.server->loops(); ++i) run.period_start.push_back(run.server->of_loop(i));
 }
 
+// After a SIGHUP, with nobody waiting for it.
+void reload(serve_run& run) {
+  if (auto done = run.server->reload(); !done) {
+    const failure& why = done.error();
+    std::fprintf(stderr, "warning: reload: %s%s%s; what was served is served on\n", why.what.c_str(),
+                 why.hint.empty() ? "" : ": ", why.hint.c_str());
+    return;
+  }
+  std::fprintf(run.people, "reloaded %s", run.server->describe_directories().c_str());
+  std::fflush(run.people);
+}
+
 // Until time is up or a signal came. Answers the seconds it took.
 base::result<double> answer(serve_run& run) {
   const serve_config& c = run.options.config;
@@ -165,6 +177,7 @@ base::result<double> answer(serve_run& run) {
     const double now = seconds_since(start);
     if (!run.ready) sound = announce(run);
     run.server->keep_up();
+    if (take_reload_request()) reload(run);
     if (!sound || stop_requested() || (c.duration_s > 0 && now >= c.duration_s)) break;
     run.pool->sample();
     if (c.stats_period_s > 0 && now - printed >= c.stats_period_s) {
@@ -266,6 +279,7 @@ int serve(const serve_options& options, const env::eal& eal, output_file json) {
   if (run.json.is_stdout()) run.people = stderr;
   if (auto opened = open_ports(run, eal); !opened) return report(opened.error());
   if (auto made = make_server(run); !made) return report(made.error());
+  if (run.server->has_directories()) install_reload_signal();
   explain(run);
   run.period_start.resize(run.server->loops());
   const auto seconds = answer(run);

@@ -67,7 +67,10 @@ void add_options(CLI::App& options, serve_options& out, overrides& given) {
   options.add_option("--cert", given.cert, "certificate chain of QUIC's TLS, PEM; without, a self-signed one is made")
       ->type_name("FILE");
   options.add_option("--key", given.key, "its private key, PEM")->type_name("FILE");
-  options.add_option("--root", given.root, "serve the files below this directory")->type_name("DIR");
+  options
+      .add_option("--root", given.root,
+                  "serve the files below this directory at /, over HTTP/3 and hq-interop; SIGHUP loads them again")
+      ->type_name("DIR");
   options.add_option("--keylog", given.keylog, "append TLS secrets to this file (SSLKEYLOGFILE)")->type_name("FILE");
   options.add_option("--qlog", given.qlog, "write qlog of each QUIC connection into this directory")->type_name("DIR");
   options.add_option("--retry", given.retry, "whether QUIC clients must first show that they receive at their address")

@@ -10,6 +10,7 @@
 #include "env/eal_args.hpp"
 #include "env/text_file.hpp"
 #include "port/packet_socket.hpp"
+#include "service/site_tree.hpp"
 
 namespace millrace::app {
 namespace {
@@ -111,6 +112,14 @@ std::size_t host_bytes(const serve_config& config, const net::host_config& host)
          std::size_t{l.pending_frames} * (host.mtu + 256) + std::size_t{l.path_mtus} * 128 + 65536;
 }
 
+// Twice what the files take now: a reload has the former ones beside the new ones. What cannot be read is told later.
+std::size_t expected_site_bytes(const serve_config& config) {
+  const std::vector<service::site_directory> directories = directories_of(config);
+  if (directories.empty() || config.quic.port == 0 || !config.quic.h3) return 0;
+  const auto found = service::scan(directories, config.http.limits);
+  return found ? 2 * service::tree_memory_bytes(found.value().bytes) : 0;
+}
+
 }  // namespace
 
 base::result<serve_plan> plan_serve(const serve_config& config, const config_origins& origins,
@@ -154,6 +163,7 @@ std::size_t expected_memory(const serve_config& config, const std::vector<std::s
                                                static_cast<unsigned>(loops), wish, port::largest_ring_frame(eal_args)));
   for (const interface_config& c : config.interfaces) bytes += loops * host_bytes(config, c.host);
   bytes += expected_quic_bytes(config.quic, loops);
+  bytes += expected_site_bytes(config);
   return bytes + loops * (config.srmp.rpc.max_json_bytes + 65536) + 256 * 512;
 }
 

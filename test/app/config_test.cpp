@@ -365,6 +365,46 @@ TEST(config, what_contradicts_itself_is_refused) {
   EXPECT_EQ(refusal(many), "a.toml:33:1: more than 16 interfaces");
 }
 
+TEST(config, directories_have_a_place_of_their_own) {
+  const test::file_tree disk;
+  disk.put("/www/index.html", "");
+  const std::string root = "root = \"" + disk.path("/www") + "\"\n";
+  const auto at = [&](std::string_view path) {
+    return "[[http.directory]]\npath = \"" + std::string(path) + "\"\n" + root;
+  };
+  const serve_config c = read("[http]\nfiles = 7\nbytes = \"1M\"\npath-bytes = 100\n" + at("/docs") + at("/a b/c"));
+  ASSERT_EQ(c.http.directories.size(), 2u);
+  EXPECT_EQ(c.http.directories[0].path, "/docs");
+  EXPECT_EQ(c.http.directories[0].root, disk.path("/www"));
+  EXPECT_EQ(c.http.limits.most_files, 7u);
+  EXPECT_EQ(c.http.limits.most_bytes, 1u << 20);
+  EXPECT_EQ(c.http.limits.most_path_bytes, 100u);
+  EXPECT_EQ(to_toml(read(to_toml(c))), to_toml(c));
+  const auto both = directories_of(read("[quic]\n" + root + at("/docs")));
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].path, "/");
+  EXPECT_EQ(both[1].path, "/docs");
+
+  EXPECT_EQ(refusal(at("/") + at("/x") + at("/x")), "a.toml:8:8: /x is given twice, before at a.toml:5:8");
+  EXPECT_EQ(refusal("[quic]\n" + root + at("/")), "a.toml:4:8: / is the root's already, given at a.toml:2:8");
+  EXPECT_EQ(refusal(at("/stats")), "a.toml:2:8: /stats is a built-in endpoint");
+  for (const char* path : {"", "docs", "/docs/", "/a/../b", "//a", "/.", "/{name}", "/a/{rest...}", "/a\\\\b"})
+    EXPECT_THAT(refusal(at(path)), testing::StartsWith("a.toml:2:8: \"")) << path;
+  EXPECT_THAT(refusal(at("docs")), testing::HasSubstr("is no path that a directory can have"));
+  EXPECT_EQ(refusal("[[http.directory]]\npath = \"/\"\nroot = \"/nowhere/at/all\""),
+            "a.toml:3:8: \"/nowhere/at/all\" is no directory");
+  EXPECT_EQ(refusal("[[http.directory]]\npath = \"/\""), "a.toml:1:1: 'root' is missing here");
+  EXPECT_EQ(refusal("[[http.directory]]\nroot = \"/\""), "a.toml:1:1: 'path' is missing here");
+  EXPECT_EQ(refusal("[[http.directory]]\npath = 1"), "a.toml:1:1: 'root' is missing here");
+  EXPECT_THAT(refusal("[[http.directory]]\npaht = \"/\""), testing::HasSubstr("a.toml:1:1"));
+  EXPECT_THAT(refusal("[http]\ndirectory = 1"), testing::HasSubstr("a.toml:2:13: directory is an array of tables"));
+  EXPECT_THAT(refusal("[http]\nfiles = 0"), testing::StartsWith("a.toml:2:9: files is a number from 1"));
+  EXPECT_THAT(refusal("http = 1"), testing::StartsWith("a.toml:1:8: http is a table"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += at("/" + std::to_string(i));
+  EXPECT_EQ(refusal(many), "a.toml:193:1: more than 64 directories");
+}
+
 TEST(config, every_printed_value_reads_back_as_the_same) {
   const serve_config c = read(R"(
 srmp-port = 7000
@@ -395,6 +435,7 @@ TEST(config, no_key_is_forgotten_by_the_printer_or_the_reader) {
                                                             {"[srmp]", srmp_keys(c.srmp)},
                                                             {"[srmp.peers]", peer_keys(c.srmp.peers)},
                                                             {"[rpc]", rpc_keys(c.srmp.rpc)},
+                                                            {"[http]", http_keys(c.http)},
                                                             {"[limits]", limit_keys(c.limits)},
                                                             {"[loop]", loop_keys(c.loop)},
                                                             {"[pool]", pool_keys(c.pool)}};
@@ -435,7 +476,7 @@ TEST(config, the_documentation_has_every_key) {
   serve_config c = default_config();
   for (const config_keys& rows :
        {top_keys(c), interface_keys(c.interfaces[0]), srmp_keys(c.srmp), peer_keys(c.srmp.peers), rpc_keys(c.srmp.rpc),
-        quic_keys(c.quic), limit_keys(c.limits), loop_keys(c.loop), pool_keys(c.pool)})
+        quic_keys(c.quic), http_keys(c.http), limit_keys(c.limits), loop_keys(c.loop), pool_keys(c.pool)})
     for (const config_key& row : rows)
       EXPECT_NE(text.find("| `" + std::string(row.name) + "` | "), std::string::npos) << row.name;
 }

@@ -31,5 +31,14 @@ TEST(stop_signals, survive_a_closed_pipe) {
   EXPECT_TRUE(stop_requested());
 }
 
+TEST(reload_signal, is_told_once_and_ends_nothing) {
+  install_reload_signal();
+  EXPECT_FALSE(take_reload_request());
+  ::raise(SIGHUP);
+  ::raise(SIGHUP);
+  EXPECT_TRUE(take_reload_request());
+  EXPECT_FALSE(take_reload_request());
+}
+
 }  // namespace
 }  // namespace millrace::app
