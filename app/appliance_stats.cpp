@@ -159,6 +159,16 @@ void appliance_stats::write_protocols(json::writer& to) const noexcept {
     if (sum != 0 || e == h3::event::requests) to.member(h3::to_string(e), sum);
   }
   to.end_object();
+  to.key("websocket");
+  to.begin_object();
+  for (std::size_t i = 0; i < ws::event_count; ++i) {
+    const auto e = static_cast<ws::event>(i);
+    std::uint64_t sum = 0;
+    for (const part& p : parts_)
+      if (p.quic != nullptr && p.quic->h3() != nullptr) sum += p.quic->h3()->websocket().get(e);
+    if (sum != 0 || e == ws::event::sessions) to.member(ws::to_string(e), sum);
+  }
+  to.end_object();
 }
 
 void appliance_stats::write_site(json::writer& to) const noexcept {

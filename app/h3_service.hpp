@@ -1,6 +1,7 @@
 // app/h3_service.hpp - HTTP/3 on an lcore's QUIC endpoint: the built-in endpoints and static directories behind a
 // dispatcher.
 //
+// Adding   a handler of your own: make it in make() beside the others, and add its routes there (docs/handlers.md).
 // Owner    the object; dies behind its endpoint. `pattern` and what http_parts names are the caller's, and outlive it.
 // Errors   make(): no memory. Threads  one lcore; counters from anywhere. Tests  test/e2e/h3_test.py
 #pragma once
@@ -10,6 +11,7 @@
 #include "http/dispatcher.hpp"
 #include "service/builtin.hpp"
 #include "service/site_handler.hpp"
+#include "service/ws_echo.hpp"
 
 namespace millrace::app {
 
@@ -35,6 +37,7 @@ class h3_service {
   std::array<http::request_filter*, 1> before_{&clock_};
   std::unique_ptr<service::builtin> builtin_;
   std::unique_ptr<service::site_handler> site_;  // where there are directories
+  std::unique_ptr<service::ws_echo> websocket_;
   http::router routes_;
   std::vector<http::exchange_handler*> handlers_;
   std::unique_ptr<http::dispatcher> dispatcher_;
@@ -59,6 +62,7 @@ class h3_service {
   }
   // nullptr: no directories.
   [[nodiscard]] const service::site_counters* site() const noexcept { return site_ ? &site_->count() : nullptr; }
+  [[nodiscard]] const ws::counters& websocket() const noexcept { return websocket_->count(); }
   // What tells of trouble, by kind: "h3_body_too_slow" ...; no zeroes.
   template <class Add>
   void for_each_trouble(Add&& add) const;
@@ -76,6 +80,10 @@ void h3_service::for_each_trouble(Add&& add) const {
     add("site_not_found", site_->count().not_found.get());
     add("site_not_acceptable", site_->count().not_acceptable.get());
     add("site_not_satisfiable", site_->count().not_satisfiable.get());
+  }
+  for (std::size_t i = 0; i < ws::event_count; ++i) {
+    const auto e = static_cast<ws::event>(i);
+    if (ws::is_trouble(e)) add("ws_" + std::string(ws::to_string(e)), websocket_->count().get(e));
   }
 }
 

@@ -53,7 +53,7 @@ void link::open(outgoing& o, wire::stream_type type) noexcept {
     v.qpack_max_table_capacity = s.qpack_table_bytes;
     v.qpack_blocked_streams = s.qpack_blocked_streams;
     v.max_field_section_size = s.field_section_bytes;
-    v.enable_connect_protocol = of_.is_server() && s.extended_connect;
+    v.enable_connect_protocol = of_.is_server() && s.extended_connect;  // RFC 9220 3
     size += wire::emit_settings(base::byte_span(front).subspan(size), v);
   }
   if (o.bytes.pipe().get_span(size).empty()) return;  // no memory: with the next event

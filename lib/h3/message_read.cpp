@@ -370,7 +370,9 @@ bool message::check_times(std::uint64_t now_ns) noexcept {
   const bool takes_nothing =
       s_.send.written() > s_.send.acked() || (out_.is_pulling() && out_.why() == message_source::trouble::none);
   const bool reader_late = is_late(takes_nothing && !s_.send.is_over(), s_.send.acked(), out_since_ns_, out_bytes_);
-  const bool body_late = is_late(!is_tunnel_ && waits_for_peer(), s_.recv.offset(), in_since_ns_, in_bytes_);
+  // A tunnel may rest for as long as it likes, until our side of it has ended.
+  const bool is_resting = is_tunnel_ && !s_.send.is_over();
+  const bool body_late = is_late(!is_resting && waits_for_peer(), s_.recv.offset(), in_since_ns_, in_bytes_);
   if (!reader_late && !body_late) return false;
   count().add(reader_late ? event::reader_too_slow : event::body_too_slow);
   fail(error::request_cancelled, ending::timed_out);

@@ -1,5 +1,7 @@
 #include "http/dispatcher.hpp"
 
+#include <algorithm>
+
 namespace millrace::http {
 
 using wire::method;
@@ -40,6 +42,13 @@ void dispatcher::on_request(exchange& x) noexcept {
   x.filter = this;
   for (request_filter* const f : of_.before)
     if (!f->on_request(x)) return;
+  // RFC 9220 3
+  if (const std::string_view p = x.request().protocol;
+      !p.empty() && std::find(of_.protocols.begin(), of_.protocols.end(), p) == of_.protocols.end()) {
+    if (x.request().has_body) x.refuse_body();
+    static_cast<void>(x.respond({status_code::not_implemented, {}}, body{}));
+    return;
+  }
   const route_match match = of_.routes->match(x.request().method, x.request().path);
   if (match.result != route_match::outcome::found || match.handler >= of_.handlers.size()) return answer(x, match);
   x.handler = of_.handlers[match.handler];

@@ -6,6 +6,8 @@
 // Answers  404 for a path without a pattern, 405 with Allow for a method that the path does not have, 501 for a method
 //          that nobody knows, 204 with Allow for OPTIONS where no pattern has it, 204 for OPTIONS of `*`. HEAD goes to
 //          GET's handler (http/router.hpp); the carrier leaves the content away, and answers 400 for a bad target.
+//          An extended CONNECT is routed by method and path like any other request; 501 if its :protocol is not one of
+//          `protocols` (RFC 9220 3).
 // Fields   Date and Server on every final answer that does not bring its own; the date's text is made once a second.
 // Time     set_time() says what time it is, as often as the loop likes; no clock is read.
 // Owner    router, handlers and filters are the caller's and outlive the dispatcher. Threads  one lcore.
@@ -35,7 +37,8 @@ class dispatcher final : public exchange_handler, public response_filter {
     std::span<exchange_handler* const> handlers{};  // by the number that router_builder::add() was given
     std::span<request_filter* const> before{};
     std::span<response_filter* const> after{};
-    std::string_view server{};  // empty: no Server field
+    std::string_view server{};                      // empty: no Server field
+    std::span<const std::string_view> protocols{};  // that some handler speaks behind an extended CONNECT
   };
 
  private:

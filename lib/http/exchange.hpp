@@ -95,7 +95,9 @@ class exchange {
   // The bytes that can be read at once; empty: none yet, or is_body_over().
   [[nodiscard]] virtual base::byte_view front() const noexcept = 0;
   virtual void consume(std::size_t bytes) noexcept = 0;  // at most front().size(); the peer may send as many more
-  [[nodiscard]] virtual buf::slice take() noexcept = 0;  // all of front(), with a reference of its own; consumed
+  // All of front(), with a reference of its own; consumed. Its bytes are given out once: whoever takes them may change
+  // them where they lie, though others hold other bytes of the same packet.
+  [[nodiscard]] virtual buf::slice take() noexcept = 0;
   [[nodiscard]] virtual bool is_body_over() const noexcept = 0;
   // The rest is not wanted: it is dropped as it comes, or the peer is told to stop (RFC 9114 4.1.1).
   virtual void refuse_body() noexcept = 0;

@@ -47,7 +47,8 @@ struct route {
 };
 
 // Where no directory can be: what routes() has, by first segment.
-inline constexpr std::array<std::string_view, 5> reserved_paths = {"/bytes", "/discard", "/echo", "/json", "/stats"};
+inline constexpr std::array<std::string_view, 6> reserved_paths = {"/bytes", "/discard", "/echo",
+                                                                   "/json",  "/stats",   "/ws"};
 
 struct counters {
   stats::counter bytes, echoes, discards, json, stats, pages, refused, no_memory;

@@ -47,6 +47,25 @@ UPLOAD = '''(async () => {
   return [answer.status, back.byteLength, new Uint8Array(back).every((byte, i) => byte === sent[i])];
 })()'''
 
+# Sends messages of all sizes, text and binary, reads them back, closes; what came back, and how it ended.
+WEBSOCKET = '''new Promise((told, failed) => {
+  const socket = new WebSocket('wss://%s/ws'), sizes = [0, 1, 125, 126, 1024, 65535, 65536, 1000000];
+  const sent = sizes.map(n => new Uint8Array(n).map((_, i) => i * 31 + (i >> 8)));
+  let back = 0, right = 0;
+  socket.binaryType = 'arraybuffer';
+  socket.onerror = () => failed(new Error('the socket failed'));
+  socket.onopen = () => { socket.send('h\u00e4llo \u20ac'); for (const body of sent) socket.send(body); };
+  socket.onmessage = ({data}) => {
+    if (back === 0) right += data === 'h\u00e4llo \u20ac';
+    else {
+      const got = new Uint8Array(data), body = sent[back - 1];
+      right += got.length === body.length && got.every((byte, i) => byte === body[i]);
+    }
+    if (++back === sent.length + 1) socket.close(%s);
+  };
+  socket.onclose = e => told([right, back, socket.extensions, socket.protocol, e.wasClean, e.code]);
+})'''
+
 
 def pattern_sum(size):
     block = interop.pattern()
@@ -103,6 +122,19 @@ class Chromium(unittest.TestCase):
             browser.open('/')
             self.assertEqual(browser.run(UPLOAD % (50 * MB, '/discard'), timeout=120), [200, 50 * MB, True])
             self.assertEqual(browser.run(UPLOAD % (2 * MB, '/echo'), timeout=60), [200, 2 * MB, True])
+
+    def test_websockets_over_http3(self):
+        """On the connection that the page came over: there is no TCP here that a WebSocket could fall back to."""
+        with self.browser() as browser:
+            browser.open('/')
+            for close, code in (('1000, "done"', 1000), ('4321', 4321), ('', 1005)):
+                self.assertEqual(browser.run(WEBSOCKET % (chromium.NAME, close)), [9, 9, '', '', True, code])
+            stats = browser.run("fetch('/stats').then(r => r.json())")
+            self.assertEqual(stats['websocket'], {'sessions': 3, 'texts': 3, 'binaries': 24, 'sent': 27, 'closed': 3,
+                                                  **({'paused': stats['websocket']['paused']} if 'paused' in stats['websocket'] else {})})
+            with self.assertRaises(chromium.BrowserFailed):
+                browser.run(f"new Promise((told, failed) => {{ const s = new WebSocket('wss://{chromium.NAME}/nowhere');"
+                            "s.onopen = () => told(1); s.onerror = () => failed(new Error('refused')); })")
 
     def test_what_is_not_there_says_so(self):
         with self.browser() as browser:

@@ -52,12 +52,15 @@ struct http_dispatcher : testing::Test {
     http::router_builder b;
     EXPECT_TRUE(b.add(method::get, "/page/{name}", 0));
     EXPECT_TRUE(b.add(method::post, "/form", 1));
+    EXPECT_TRUE(b.add(method::connect, "/page/{name}", 0));
     return b.build();
   }();
-  http::dispatcher of{{&routes.value(), handlers, before, after, "millrace"}};
+  std::string_view spoken[1] = {"websocket"};
+  http::dispatcher of{{&routes.value(), handlers, before, after, "millrace", spoken}};
 
-  scripted_exchange::answer ask(std::string_view m, std::string_view path, bool has_body = false) {
-    scripted_exchange x{m, path, has_body};
+  scripted_exchange::answer ask(std::string_view m, std::string_view path, bool has_body = false,
+                                std::string_view protocol = {}) {
+    scripted_exchange x{m, path, has_body, protocol};
     x.handler = &of;
     of.on_request(x);
     EXPECT_EQ(x.answers.size(), 1u);
@@ -78,7 +81,7 @@ TEST_F(http_dispatcher, hands_a_request_to_the_handler_of_its_route) {
 TEST_F(http_dispatcher, says_what_a_path_allows) {
   const auto refused = ask("POST", "/page/one", true);
   EXPECT_EQ(refused.status, status_code::method_not_allowed);
-  EXPECT_EQ(refused.text("allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(refused.text("allow"), "GET, HEAD, CONNECT, OPTIONS");
   const auto told = ask("OPTIONS", "/form");
   EXPECT_EQ(told.status, status_code::no_content);
   EXPECT_EQ(told.text("allow"), "POST, OPTIONS");
@@ -92,6 +95,22 @@ TEST_F(http_dispatcher, answers_what_has_no_handler) {
   EXPECT_EQ(ask("OPTIONS", "/nowhere").status, status_code::not_found);
   EXPECT_EQ(ask("BREW", "/page/one").status, status_code::not_implemented);
   EXPECT_EQ(ask("get", "/page/one").status, status_code::not_implemented);
+}
+
+TEST_F(http_dispatcher, an_extended_connect_is_routed_by_its_path) {
+  EXPECT_EQ(ask("CONNECT", "/page/ws", true, "websocket").status, status_code::ok);
+  EXPECT_EQ(get.parameter, "ws");
+  EXPECT_EQ(ask("CONNECT", "/form", true, "websocket").status, status_code::method_not_allowed);
+  EXPECT_EQ(ask("CONNECT", "/nowhere", true, "websocket").status, status_code::not_found);
+}
+
+TEST_F(http_dispatcher, an_extended_connect_of_an_unknown_protocol_is_501) {
+  for (const char* path : {"/page/ws", "/form", "/nowhere"}) {
+    const auto refused = ask("CONNECT", path, true, "connect-udp");
+    EXPECT_EQ(refused.status, status_code::not_implemented) << path;
+    EXPECT_EQ(refused.text("x-stamp"), "yes");
+  }
+  EXPECT_EQ(get.parameter, "");
 }
 
 TEST_F(http_dispatcher, puts_date_and_server_on_every_answer) {

@@ -25,7 +25,9 @@ class scripted_exchange final : public http::exchange {
   std::vector<answer> answers;
   bool is_refused = false, is_aborted = false;
 
-  scripted_exchange(std::string_view method, std::string_view path, bool has_body = false) {
+  scripted_exchange(std::string_view method, std::string_view path, bool has_body = false,
+                    std::string_view protocol = {}) {
+    request_.protocol = protocol;
     request_.method = http::wire::parse_method(method);
     request_.method_name = method;
     request_.target = request_.path = path;

@@ -31,6 +31,7 @@ class Browser:
         words = [CHROMIUM, '--remote-debugging-pipe', f'--origin-to-force-quic-on={NAME}:{port}',
                  f'--host-resolver-rules=MAP {NAME} {address}', f'--ignore-certificate-errors-spki-list={pin}',
                  f'--user-data-dir={self._folder}', '--headless=new', '--no-sandbox', '--disable-gpu',
+                 '--enable-features=EnableWebsocketsOverHttp3',  # off by default as yet
                  '--disable-background-networking', '--disable-dev-shm-usage', f'--window-size={width},{height}',
                  *(['--blink-settings=preferredColorScheme=0'] if dark else []), 'about:blank']
         # The protocol's pipes are 3 and 4 of the browser's.
