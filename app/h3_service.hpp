@@ -9,6 +9,7 @@
 #include "app/quic_config.hpp"
 #include "h3/server.hpp"
 #include "http/dispatcher.hpp"
+#include "pipeline/quic_service.hpp"
 #include "service/builtin.hpp"
 #include "service/site_handler.hpp"
 #include "service/ws_echo.hpp"
@@ -20,9 +21,10 @@ struct http_parts {
   service::stats_source* stats = nullptr;  // nullptr: no /stats and no status page
   service::site* site = nullptr;           // nullptr: no directories
   std::size_t lcore = 0;                   // as the site counts
+  std::uint64_t drain_ns = 0;              // so long requests that have begun are waited for at a stop
 };
 
-class h3_service {
+class h3_service final : public pipeline::work_under_way {
   // Tells the dispatcher what time it is, by the clock of whoever asks.
   class wall_clock final : public http::request_filter {
    public:
@@ -50,6 +52,10 @@ class h3_service {
                                                                       const buf::mbuf_source& blocks,
                                                                       const http_parts& parts,
                                                                       std::int64_t wall_less_clock_ns);
+  // --- pipeline::work_under_way: requests that have begun are answered (RFC 9114 5.2) ---
+  void drain(std::uint64_t now_ns) noexcept override { server_->drain(now_ns); }
+  [[nodiscard]] bool is_drained() const noexcept override { return server_->open_links() == 0; }
+
   base::outcome serve_on(quic::endpoint::quic_endpoint& endpoint) { return server_->serve_on(endpoint); }
 
   [[nodiscard]] const h3::counters& events() const noexcept { return server_->count(); }

@@ -263,6 +263,7 @@ base::result<std::unique_ptr<quic_server>> quic_server::make(quic_shared& shared
     if (auto served = made->srmp_->serve_on(*made->endpoint_); !served) return served.error();
   }
   made->service_ = std::make_unique<pipeline::quic_service>(*made->endpoint_, pool);
+  if (made->h3_) made->service_->drain_first(*made->h3_, http.drain_ns);
   return made;
 }
 

@@ -1,5 +1,7 @@
 #include "pipeline/quic_service.hpp"
 
+#include <utility>
+
 namespace millrace::pipeline {
 
 namespace {
@@ -44,18 +46,31 @@ void quic_service::on_datagrams(std::span<const udp_arrival> arrivals, service_t
     }
     turn.refused += endpoint_->on_datagrams(std::span(in).first(count), turn.now_ns, turn.drops);
   }
+  end_drain(turn.now_ns);
   pump(turn);
 }
 
 void quic_service::on_time(service_turn& turn) noexcept {
   endpoint_->on_time(turn.now_ns);
+  end_drain(turn.now_ns);
   pump(turn);
 }
 
 void quic_service::on_stop(service_turn& turn) noexcept {
-  is_stopping_ = true;
-  endpoint_->close_all(goodbye_code, turn.now_ns);
+  if (std::exchange(is_stopping_, true)) return;
+  drain_until_ns_ = turn.now_ns;
+  if (work_ != nullptr && !work_->is_drained()) {
+    work_->drain(turn.now_ns);
+    drain_until_ns_ += patience_ns_;
+  }
+  end_drain(turn.now_ns);
   pump(turn);
+}
+
+void quic_service::end_drain(std::uint64_t now_ns) noexcept {
+  if (drain_until_ns_ == never_ns || (now_ns < drain_until_ns_ && !work_->is_drained())) return;
+  drain_until_ns_ = never_ns;
+  endpoint_->close_all(goodbye_code, now_ns);
 }
 
 void quic_service::pump(service_turn& turn) noexcept {
