@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_case import ServeCase, check_accounts, netns  # noqa: E402
 import http3  # noqa: E402
 
-BODY = 300_000_000
+BODY = 200_000_000
 
 
 class Drain(ServeCase):
@@ -36,7 +36,7 @@ class Drain(ServeCase):
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         name = os.path.join(folder, str(BODY))
-        client = self.link.kernel.start(http3.GTLSCLIENT, '--exit-on-all-streams-close', '--timeout=60s', '--no-quic-dump',
+        client = self.link.kernel.start(http3.GTLSCLIENT, '--exit-on-all-streams-close', '--timeout=60s', '--quiet', '--no-quic-dump',
                                         '--no-http-dump', f'--download={folder}', netns.BOX_IP4, '443', f'https://localhost/bytes/{BODY}')
         for _ in range(2000):
             if os.path.exists(name) and os.path.getsize(name) > 1_000_000:

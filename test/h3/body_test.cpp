@@ -186,7 +186,7 @@ TEST(h3_body, waits_for_blocks_and_loses_nothing) {
   h3_options o;
   h3_pair p(o, 12);  // of blocks for heads and frame headers
   std::vector<scripted*> all;
-  for (unsigned i = 0; i < 4; ++i) all.push_back(&p.request(head(get("/unknown/400000"))));
+  for (unsigned i = 0; i < 8; ++i) all.push_back(&p.request(head(get("/unknown/400000"))));
   EXPECT_TRUE(p.net.run([&] { return std::all_of(all.begin(), all.end(), [](auto* x) { return x->over; }); }));
   for (const scripted* x : all) {
     EXPECT_EQ(read_message(x->got).body == pulled_text(400'000), true);
