@@ -206,12 +206,12 @@ struct appliance::parts {
       answers.echoes = &u.echoes;
     }
     if (quic) {
-      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers, 
-                                     {.stats = stats.get(),
-                                      .site = site.get(),
-                                      .lcore = which,
-                                      // What is left of the loop's patience is for goodbyes.
-                                      .drain_ns = config.loop.stop_patience_ns / 5 * 4});
+      auto made = quic_server::make(*quic, which, link_of(pool), pool, answers,
+                                    {.stats = stats.get(),
+                                     .site = site.get(),
+                                     .lcore = which,
+                                     // What is left of the loop's patience is for goodbyes.
+                                     .drain_ns = config.loop.stop_patience_ns / 5 * 4});
       if (!made) return made.error();
       u.quic = std::move(made.value());
       if (auto opened = u.loop->open(config.quic.port, u.quic->service()); !opened) return opened;

@@ -28,8 +28,9 @@ constexpr std::uint16_t max_hq_window = 4096;
 constexpr std::string_view not_of_hq[] = {"--rate",  "--size", "--fill", "--one-way", "--timeout", "--first-generation",
                                           "--window"};
 constexpr std::string_view not_of_udp[] = {"--window"};
-constexpr std::string_view not_of_srmp_quic[] = {"--fill",       "--requests-each", "--resume",
-                                                 "--early-data", "--key-update",    "--migrate-every"};
+constexpr std::string_view not_of_srmp_quic[] = {"--fill",       "--requests-each", "--resume", "--early-data",
+                                                 "--key-update", "--migrate-every", "--data",   "--data-size"};
+constexpr std::string_view not_of_hq_alone[] = {"--data", "--data-size"};
 
 // What the options' texts say, before the target's family is known.
 struct raw_options {
@@ -142,6 +143,8 @@ base::outcome check_uses(const CLI::App& options, load_scheme scheme) {
     case load_scheme::srmp_quic:
       return check(not_of_srmp_quic);
     case load_scheme::hq:
+      if (auto used = check(not_of_hq); !used) return used;
+      return check(not_of_hq_alone);
     case load_scheme::h3:
       return check(not_of_hq);
   }
@@ -188,6 +191,7 @@ base::outcome settle_connections(const CLI::App& options, load_options& out) {
 base::outcome settle_bodies(const CLI::App& options, const load_target& target, load_options& out) {
   out.quic.asked.path = target.path;
   if (target.scheme == load_scheme::h3) out.quic.asked.standing_streams = loadgen::h3_standing_streams;
+  if (auto read = settle_data(out.quic); !read) return read;
   if (auto settled = settle_connections(options, out); !settled) return settled;
   if (auto sound = loadgen::check(out.quic.asked); !sound)
     return unusable("load: " + sound.error().what, sound.error().hint);
@@ -250,7 +254,8 @@ std::optional<int> parse_load_options(const invocation& call, load_options& out)
       "Without a method raw frames are sent, which an echo answers (serve: [srmp] answer = \"echo\");\n"
       "/Echo calls that method with JSON, /Api/All and others are called without arguments.\n\n"
       "srmp+quic://: the same over QUIC (ALPN srmp); each stream of a connection is an SRMP connection.\n\n"
-      "h3://: GETs over HTTP/3. hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N size and content are "
+      "h3://: GETs over HTTP/3, or POSTs with --data. hq://: bodies over QUIC (ALPN hq-interop, HTTP/0.9). Of /bytes/N "
+      "size and content are "
       "checked, of other paths\n"
       "only that they end. Whose server it is is checked with --ca or --pin; without them whoever answers is\n"
       "believed.");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "app/options.hpp"
@@ -16,9 +18,10 @@ using base::failure;
 using quic::recovery::congestion_kind;
 using tls::cipher_suite;
 
-constexpr std::array<std::string_view, 14> names = {
-    "--requests-each", "--resume",   "--early-data",  "--ciphers", "--quic-version", "--key-update", "--ca",
-    "--pin",           "--insecure", "--server-name", "--keylog",  "--max-datagram", "--congestion", "--migrate-every"};
+constexpr std::array<std::string_view, 16> names = {
+    "--data",       "--data-size",    "--requests-each", "--resume",   "--early-data",  "--ciphers", "--quic-version",
+    "--key-update", "--ca",           "--pin",           "--insecure", "--server-name", "--keylog",  "--max-datagram",
+    "--congestion", "--migrate-every"};
 constexpr std::uint32_t smallest_datagram = 1200;  // RFC 9000 14
 constexpr std::uint32_t largest_datagram = 65'527;
 constexpr unsigned ipv4_udp_headers = 28;
@@ -62,6 +65,8 @@ void add_connection_options(CLI::App& options, load_quic_options& out) {
   loadgen::fetch_settings& s = out.asked;
   add_count(options, "--requests-each", s.requests_each,
             "requests of a connection, which then ends and is followed by another; 0: no end");
+  options.add_option("--data", out.data, "h3://: a file that is sent with each request, as a POST")->type_name("FILE");
+  add_size(options, "--data-size", out.data_bytes, "h3://: or so many bytes");
   options.add_flag("--resume", s.resumes, "connections after the first resume with its ticket and token");
   options.add_flag("--early-data", s.early_data, "and send their first requests as 0-RTT; means --resume");
   options
@@ -129,6 +134,32 @@ std::span<const std::string_view> quic_option_names() noexcept { return names; }
 void add_quic_options(CLI::App& options, load_quic_options& out) {
   add_connection_options(options, out);
   add_tls_options(options, out);
+}
+
+base::outcome settle_data(load_quic_options& out) {
+  if (out.data.empty() && out.data_bytes == 0) return base::done{};
+  if (!out.data.empty() && out.data_bytes != 0)
+    return failure{"load: --data and --data-size exclude each other", "", true};
+  std::string& body = out.asked.body;
+  out.asked.body_type = "application/octet-stream";
+  if (out.data.empty()) {
+    if (out.data_bytes > loadgen::max_fetch_body)
+      return failure{"load: --data-size must be " + std::to_string(loadgen::max_fetch_body) + " at most", "", true};
+    body.resize(out.data_bytes);
+    for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 26);
+    return base::done{};
+  }
+  std::ifstream file(out.data, std::ios::binary);
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(out.data, unknown);
+  if (!file || unknown) return failure{"load: --data: '" + out.data + "' cannot be read", "name a regular file", true};
+  if (size == 0 || size > loadgen::max_fetch_body)
+    return failure{"load: --data: '" + out.data + "' has " + std::to_string(size) + " bytes",
+                   "1 to " + std::to_string(loadgen::max_fetch_body) + " can be sent", true};
+  body.resize(size);
+  if (!file.read(body.data(), static_cast<std::streamsize>(size)))
+    return failure{"load: --data: '" + out.data + "' changed while it was read", "", true};
+  return base::done{};
 }
 
 base::outcome settle_quic(std::uint16_t mtu, load_quic_options& out) {

@@ -27,6 +27,8 @@ struct load_quic_options {
   std::string ca;                        // PEM file; empty: none
   std::string pin;                       // SHA-256 of the server's SPKI, base64; empty: none
   bool insecure = false;                 // said aloud; it is so as well when neither ca nor pin is given
+  std::string data;                      // a file that is the body of every request; empty: none
+  std::uint64_t data_bytes = 0;          // or a body of so many bytes
   std::string keylog;                    // empty: SSLKEYLOGFILE, else nowhere
   tls::algorithms offered;
   std::uint32_t max_datagram = 0;  // UDP payload that is tried at most; 0: what the MTU carries
@@ -36,6 +38,8 @@ struct load_quic_options {
 // Names of the options that add_quic_options() adds.
 [[nodiscard]] std::span<const std::string_view> quic_option_names() noexcept;
 void add_quic_options(CLI::App& options, load_quic_options& out);
+// Reads what --data names, into out.asked.body.
+[[nodiscard]] base::outcome settle_data(load_quic_options& out);
 // `mtu`: of our link. The target and the numbers that all schemes share are in `out.asked` already.
 [[nodiscard]] base::outcome settle_quic(std::uint16_t mtu, load_quic_options& out);
 

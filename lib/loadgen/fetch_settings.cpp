@@ -15,7 +15,9 @@ constexpr std::uint64_t least_payload = 1'100;       // of a full packet
 constexpr std::uint32_t most_remembered = 2'048;     // closed connections, each for three PTO
 constexpr std::uint64_t rarely_ended = 1'000;        // requests of a connection: its end is no frequent event
 constexpr std::uint32_t blocks_of_a_connection = 4;  // its packet number spaces and a tail
-constexpr std::size_t request_bytes = 96;            // hq_load's own of a request, with its place in the pool
+constexpr std::size_t body_block_bytes = 65'536;
+constexpr std::size_t block_memory = 66'500 + 2 * 256;  // with its mbufs
+constexpr std::size_t request_bytes = 96;               // hq_load's own of a request, with its place in the pool
 base::failure unusable(std::string what) { return {std::move(what), "", true}; }
 
 template <class To>
@@ -56,6 +58,8 @@ base::outcome check(const fetch_settings& s) {
   if (std::uint32_t{s.window} * s.connections > max_fetches_in_flight)
     return unusable("connections times requests in flight of each are more than " +
                     std::to_string(max_fetches_in_flight));
+  if (s.body.size() > max_fetch_body)
+    return unusable("a request has a body of " + std::to_string(max_fetch_body) + " bytes at most");
   if (s.path.empty() || s.path[0] != '/' || s.path.size() > max_fetch_path ||
       s.path.find_first_of(" \r\n") != std::string::npos)
     return unusable("a path begins with / and has up to " + std::to_string(max_fetch_path) +
@@ -94,7 +98,9 @@ std::uint32_t fit(fetch_settings& s) noexcept {
 
 std::size_t memory_bytes(const fetch_settings& s) noexcept {
   const std::size_t h3 = s.standing_streams == 0 ? 0 : h3::memory_bytes(h3_settings_for(s));
-  return quic::endpoint::memory_bytes(s.endpoint) + std::size_t{s.endpoint.streams} * request_bytes + h3;
+  const std::size_t body =
+      s.body.size() <= most_copied_body ? 0 : (s.body.size() / body_block_bytes + 1) * block_memory;
+  return quic::endpoint::memory_bytes(s.endpoint) + std::size_t{s.endpoint.streams} * request_bytes + h3 + body;
 }
 
 fetch_figures& fetch_figures::operator+=(const fetch_figures& more) noexcept {

@@ -19,6 +19,9 @@ inline constexpr std::uint32_t max_fetches_in_flight = 65'536;
 inline constexpr std::uint16_t max_fetch_connections = 16'384;
 inline constexpr std::uint16_t ports_of_a_mover = 4;  // that a connection which moves goes round
 inline constexpr std::size_t max_fetch_path = 512;
+inline constexpr std::size_t max_fetch_body = std::size_t{1} << 30;  // of a request
+// A longer body of a request is sent from where it lies, in blocks; a shorter one is copied behind its head.
+inline constexpr std::size_t most_copied_body = 1024;
 inline constexpr std::uint16_t h3_standing_streams = 6;  // control and QPACK's two, each way
 
 struct fetch_settings {
@@ -33,7 +36,8 @@ struct fetch_settings {
   std::uint64_t requests_each = 0;  // of one connection, which then ends and is followed by another; 0: no end
   std::uint64_t duration_ns = 0;
   std::string path = "/bytes/1000000";
-  std::string body;                  // HTTP/3: sent with each request, as a POST; empty: GETs
+  std::string body;  // HTTP/3: sent with each request, as a POST; empty: GETs
+  std::string body_type = "application/json";
   std::uint64_t expected_bytes = 0;  // of each body; 0: not known
   bool checks_pattern = false;
   bool resumes = false;                                        // connections after the first use its ticket and token

@@ -3,7 +3,9 @@
 //
 // Shape    see loadgen/fetch_load.hpp. A response other than 200 counts as failed, whatever its body.
 // Latency  ns from the request being handed to HTTP/3 to the end of the response.
-// Owner    as there; the copy of a request's body that is being sent is HTTP/3's. Errors, threads: the same.
+// Owner    as there; the copy of a request's body that is being sent is HTTP/3's. A long body is loaded once, by
+// make(),
+//          and every request sends it from there. Errors, threads: the same.
 // Source   RFC 9114. Tests  test/loadgen/h3_load_test.cpp
 #pragma once
 
@@ -18,6 +20,8 @@ class h3_load final : public fetch_load, private h3::client_events, private h3::
   mem::packet_pool& pool_;
   std::string authority_;
   std::string length_;  // of the body, in digits
+  std::unique_ptr<buf::large_block_pool> body_blocks_;
+  buf::content body_;  // where it is longer than most_copied_body
   base::fixed_vector<http::field, 8> fields_;
 
  public:

@@ -54,10 +54,12 @@ class quic_service final : public udp_service {
   }
 
   void on_datagrams(std::span<const udp_arrival> arrivals, service_turn& turn) noexcept override;
-  [[nodiscard]] std::uint64_t due_ns() const noexcept override { return std::min(endpoint_->due_ns(), drain_until_ns_); }
+  [[nodiscard]] std::uint64_t due_ns() const noexcept override {
+    return std::min(endpoint_->due_ns(), drain_until_ns_);
+  }
   void on_time(service_turn& turn) noexcept override;
   void on_stop(service_turn& turn) noexcept override;
-  [[nodiscard]] bool is_finished() const noexcept override { 
+  [[nodiscard]] bool is_finished() const noexcept override {
     return is_stopping_ && drain_until_ns_ == never_ns && !endpoint_->wants_poll();
   }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace millrace::app {
 namespace {
 
@@ -243,6 +246,23 @@ TEST(load_options, of_srmp_over_quic_settle_as_srmp_and_as_quic) {
   ASSERT_EQ(full.quic.offered.suites.size(), 1u);
 }
 
+TEST(load_options, of_h3_may_have_a_body) {
+  load_options plain;
+  ASSERT_EQ(status_of({"h3://198.18.0.1/json"}, plain), exit_done);
+  EXPECT_EQ(plain.quic.asked.body, "");
+  load_options sized;
+  ASSERT_EQ(status_of({"h3://198.18.0.1/echo", "--data-size", "3K"}, sized), exit_done);
+  EXPECT_EQ(sized.quic.asked.body.size(), 3072u);
+  EXPECT_EQ(sized.quic.asked.body.substr(0, 28), "abcdefghijklmnopqrstuvwxyzab");
+  EXPECT_EQ(sized.quic.asked.body_type, "application/octet-stream");
+  const std::string name = testing::TempDir() + "load_options_body";
+  std::ofstream(name, std::ios::binary) << std::string("a\0b", 3);
+  load_options read;
+  ASSERT_EQ(status_of({"h3://198.18.0.1/echo", "--data", name}, read), exit_done);
+  EXPECT_EQ(read.quic.asked.body, std::string("a\0b", 3));
+  std::filesystem::remove(name);
+}
+
 TEST(load_options, refuse_what_cannot_be) {
   const std::string over_quic = "srmp+quic://198.18.0.1";
   const std::string target = "srmp+udp://198.18.0.1";
@@ -267,6 +287,13 @@ TEST(load_options, refuse_what_cannot_be) {
                                              {target, "--resume"},
                                              {target, "--ciphers", "aes128"},
                                              {target, "--keylog", "keys"},
+                                             {target, "--data-size", "10"},
+                                             {over_quic, "--data", "file"},
+                                             {hq, "--data-size", "10"},
+                                             {"h3://198.18.0.1/echo", "--data", "/nonexistent"},
+                                             {"h3://198.18.0.1/echo", "--data", "/"},
+                                             {"h3://198.18.0.1/echo", "--data-size", "2G"},
+                                             {"h3://198.18.0.1/echo", "--data-size", "1", "--data", "/etc/passwd"},
                                              {hq, "--rate", "1k"},
                                              {hq, "--size", "10"},
                                              {hq, "--fill"},

@@ -49,7 +49,7 @@ class GtlsClient(PairCase):
     kind = http3.GtlsToMillrace
 
 
-@with_cells('handshake', 'transfer 10 MB', 'many requests', 'retry', '0-RTT', 'rebinding', '5 % loss each way')
+@with_cells('handshake', 'transfer 10 MB', 'many requests', 'POST', 'retry', '0-RTT', 'rebinding', '5 % loss each way')
 class GtlsServer(PairCase):
     kind = http3.MillraceToGtls
 

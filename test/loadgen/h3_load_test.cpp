@@ -138,6 +138,25 @@ TEST(h3_load, a_body_makes_it_a_post) {
   EXPECT_TRUE(w.builtin->is_whole());
 }
 
+TEST(h3_load, a_long_body_is_sent_from_where_it_lies) {
+  fetch_settings s = bodies(0);
+  s.path = "/discard";
+  s.body.resize(3'000'001, 'x');
+  s.body_type = "application/octet-stream";
+  s.expected_bytes = 0;
+  s.checks_pattern = false;
+  s.connections = 2;
+  s.window = 2;
+  s.requests = 8;
+  ends w(s);
+  ASSERT_TRUE(w.run());
+  EXPECT_EQ(w.load->figures().whole, 8u);
+  EXPECT_EQ(w.load->figures().failed, 0u);
+  EXPECT_EQ(w.builtin->count().discards.get(), 8u);
+  w.expect_balance();
+  EXPECT_TRUE(w.builtin->is_whole());
+}
+
 TEST(h3_load, connections_after_the_first_resume_and_ask_at_once) {
   fetch_settings s = bodies(2'000);
   s.requests = 6;
