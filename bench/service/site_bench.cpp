@@ -166,7 +166,7 @@ void site_answer__limit_map_and_compare(benchmark::State& state) {
     i = i + 1 == g.disk.names.size() ? 0 : i + 1;
   }
 }
-BENCHMARK(site_answer__limit_map_and_compare);
+BENCHMARK(site_answer__limit_map_and_compare)->Name("site_answer__limit_map_and_compare/304");
 
 // Reading, hashing and publishing a thousand files of a kilobyte: what a reload costs the control thread.
 void site_reload(benchmark::State& state) {

@@ -73,8 +73,8 @@ class OurServer(PairCase):
     kind = interop.PeerToMillrace
 
 
-@with_cells('handshake', 'transfer 10 MB', 'multi-stream', 'retry', 'resumption', '0-RTT', 'ChaCha20', 'key update', 'migration',
-            '5 % loss each way', 'IPv6', 'SRMP', 'MTU 9000')
+@with_cells('handshake', 'transfer 10 MB', 'multi-stream', 'retry', 'resumption', '0-RTT', 'ChaCha20', 'key update', 'rebinding', 'migration',
+            '5 % loss each way', 'IPv6', 'version negotiation', 'SRMP', 'MTU 9000')
 class OurClient(PairCase):
     kind = interop.MillraceToPeer
 
