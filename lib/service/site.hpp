@@ -1,11 +1,9 @@
 // service/site.hpp - static directories that all lcores serve, and how they are replaced while they do.
 //
-// Shape    make() loads a tree (site_tree.hpp) on the control thread. Each exchange of an lcore take()s the tree that
-// is
-//          published and gives it back at its end, so that all of one answer comes from one tree. reload() loads
+// Shape    make() loads a tree (site_tree.hpp) on the control thread. Each exchange of an lcore take()s the published
+//          tree and gives it back at its end, so that all of one answer comes from one tree. reload() loads
 //          another tree and publishes it: exchanges that begin from then on get that one. reap() frees a tree which is
 //          not published when no exchange uses it.
-//
 // Uses     are counted for each lcore and tree by the lcore alone. An lcore counts first and then looks whether the
 //          tree is still published; the control thread publishes first and then reads the counts. Both are sequentially
 //          consistent, so one of the two sees the other: a tree whose counts are all 0 after another was published is
