@@ -68,7 +68,7 @@ namespace millrace::quic::conn {
   X(stateless_resets, "stateless resets sent")                                              \
   X(tokens_accepted, "tokens that proved an address")                                       \
   X(tokens_refused, "tokens that did not")                                                  \
-  X(initials_refused, "Initial packets that begin nothing: too short, no room, too many")
+  X(initials_refused, "Initial packets that begin nothing: too short, no room, too many, a server's token")
 
 enum class event : std::uint8_t {
 #define MILLRACE_QUIC_EVENT(name, text) name,

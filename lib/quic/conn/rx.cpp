@@ -186,6 +186,12 @@ bool connection::open_long(arrival& a, const wire::packet_header& header, base::
     a.why = drop_reason::quic_junk;
     return false;
   }
+  // RFC 9000 17.2.2
+  if (!is_server_ && !header.token.empty()) {
+    t_.events.add(event::initials_refused);
+    a.why = drop_reason::quic_junk;
+    return false;
+  }
   // RFC 9001 4.9: keys that were there are gone for good, and what still comes under them says nothing new.
   const bool was_discarded =
       handshake_ == nullptr || (!keys->can_read && (confirmed_ || handshake_->handshake.can_read));

@@ -192,17 +192,6 @@ TEST(quic_attack_frames, of_1_rtt_before_the_handshake_is_complete_are_not_read)
   EXPECT_EQ(h.event(event::held_in_vain), quic::conn::early_packets::most_unproven);
 }
 
-// A client whose server is somebody else, and who knows no more than the client's first Initial.
-struct false_server : hijack {
-  explicit false_server(const sim_options& o = {}) : hijack(victim::client, o) {
-    cut();
-    EXPECT_NE(pair.connect(), nullptr);
-    settle(1 * ms);
-    EXPECT_FALSE(said.crypto.empty());
-    server_id = {9, 9, 9, 9, 9, 9, 9, 9};
-  }
-};
-
 TEST(quic_attack_frames, that_end_a_handshake_too_early_end_the_client) {
   false_server h;
   EXPECT_EQ(h.code_after(frames().numbers({0x1e}).pad(8), level::initial),

@@ -185,4 +185,15 @@ class hijack {
   std::uint64_t next_number(level at) { return next_[std::min<std::size_t>(static_cast<std::size_t>(at), 2)]; }
 };
 
+// A client whose server is somebody else, and who knows no more than the client's first Initial.
+struct false_server : hijack {
+  explicit false_server(const sim_options& o = {}) : hijack(victim::client, o) {
+    cut();
+    EXPECT_NE(pair.connect(), nullptr);
+    settle(1 * ms);
+    EXPECT_FALSE(said.crypto.empty());
+    server_id = {9, 9, 9, 9, 9, 9, 9, 9};
+  }
+};
+
 }  // namespace millrace::test
